@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Creates, records and removes containers, whichever backend makes them: claims a share of the host in the ledger
+ * before anything is made, lets go of it when everything is gone, and cleans up after dead supervisors.
+ */
+#pragma once
+
+#include "sandbox/backend.h"
+#include "state/ledger.h"
+
+struct container_manager;
+
+struct managed_container {
+        const struct container_ops *ops;
+        struct container *container;
+        struct ledger_entry *entry;
+};
+
+/* Opens the ledger and, ahead of need, the native backend. */
+int container_manager_open(struct container_manager **ret, struct error *err);
+struct container_manager *container_manager_close(struct container_manager *manager);
+
+/*
+ * Waits for admission, then starts to create the container. The spec must outlive it. Dead containers found on the
+ * way are removed first.
+ */
+int container_manager_create(struct container_manager *manager, const struct container_spec *spec, int cancel_fd,
+    struct managed_container *ret, double *ret_waited, struct error *err);
+
+/* After DESTROYED (complete) or a failure: forgets it, and frees the container. */
+void container_manager_release(struct container_manager *manager, struct managed_container *managed, bool complete);
+
+/* Removes what dead supervisors left. */
+int container_manager_prune(struct container_manager *manager, unsigned *ret_removed, struct error *err);

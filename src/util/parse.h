@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Small strict parsers for values that people write. Each takes the whole string (surrounding white space is
+ * refused), leaves *ret untouched on failure and returns whether it understood.
+ */
+#pragma once
+
+#include "util/common.h"
+
+/* Decimal digits only, no sign. */
+bool parse_u64(const char *text, uint64_t *ret);
+
+/* Bytes: an integer, or an integer with b, k, m, g, t (powers of 1024; case-insensitive; "kb" and "kib" forms too). */
+bool parse_size(const char *text, uint64_t *ret_bytes);
+
+/* A finite decimal number without sign or exponent: "120", "0.5". */
+bool parse_decimal(const char *text, double *ret);
+
+/* "N%" with 0 < N <= 100: the share as a fraction of 1. */
+bool parse_percent(const char *text, double *ret_fraction);
+
+/* "512 MiB", "1.5 GiB", "100 B": for people. Always fits in 32 bytes. */
+#define FORMAT_SIZE_MAX 32
+const char *format_size(uint64_t bytes, char buffer[FORMAT_SIZE_MAX]);
