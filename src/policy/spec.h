@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "protocol/enforcement.h"
 #include "util/common.h"
 
 /* What a run may use. All limits are always set; none is zero. */
@@ -30,18 +31,6 @@ enum network_mode {
 enum seccomp_mode {
         SECCOMP_DEFAULT,    /* the project's allow-list */
         SECCOMP_UNCONFINED, /* only with `unsafe: true` */
-};
-
-/* The parts of enforcement that --allow-degraded may waive; a bit each in degraded_allowed. */
-enum enforcement {
-        ENFORCE_CGROUP,   /* no cgroup that can be written: memory, pids, cpu */
-        ENFORCE_SWAP,     /* swap can't be limited */
-        ENFORCE_CPUSET,   /* number of CPUs seen */
-        ENFORCE_LANDLOCK, /* kernel without Landlock */
-        ENFORCE_GROUPS,   /* supplementary groups that can't be dropped */
-        ENFORCE_UID,      /* no uid range: all runs of this user share the caller's uid on the host */
-        ENFORCE_PROC,     /* /proc can't be masked */
-        ENFORCEMENT_COUNT_,
 };
 
 /* "cgroup", "swap", ...: the words of --allow-degraded and of security.degraded. NULL past the end. */

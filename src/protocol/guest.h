@@ -14,6 +14,7 @@
  */
 #pragma once
 
+#include "protocol/failure.h"
 #include "util/common.h"
 
 #define GUEST_PROTOCOL_VERSION 1U
@@ -41,7 +42,7 @@ enum guest_frame_type {
         GUEST_FILE_DATA,
         GUEST_FILE_SKIPPED, /* struct guest_file_skipped, path */
         GUEST_COLLECTED,    /* struct guest_collected */
-        GUEST_SETUP_FAILED, /* struct guest_setup_failed */
+        GUEST_SETUP_FAILED, /* struct setup_failure (protocol/failure.h) */
         GUEST_SAMPLE,       /* struct guest_sample, where the host can't sample (not on native) */
 };
 
@@ -129,15 +130,6 @@ struct guest_collected {
         uint64_t files, bytes, skipped; /* skipped counts all, though only the first GUEST_SKIPS_MAX are named */
 };
 #define GUEST_SKIPS_MAX 64U
-
-struct guest_setup_failed {
-        int32_t errnum;
-        uint32_t unenforced; /* as in struct launcher_failed */
-        char setting[32];
-        char step[48];
-        char message[256];
-        char hint[256];
-};
 
 struct guest_sample {
         uint64_t cpu_usec, memory_bytes, pids;

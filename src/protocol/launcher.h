@@ -14,6 +14,7 @@
  */
 #pragma once
 
+#include "protocol/failure.h"
 #include "util/common.h"
 
 #define LAUNCHER_PROTOCOL_VERSION 1U
@@ -91,7 +92,7 @@ enum launcher_create_fd {
         LAUNCHER_FD_STDIN,
         LAUNCHER_FD_STDOUT,
         LAUNCHER_FD_STDERR,
-        LAUNCHER_CREATE_FDS_, /* optionally one more: the image's root directory; else the host image */
+        LAUNCHER_CREATE_FDS_,
 };
 
 /*
@@ -120,10 +121,5 @@ struct launcher_destroyed {
 
 struct launcher_failed {
         struct launcher_header header;
-        int32_t errnum;
-        uint32_t unenforced; /* 1: it is the host that can't enforce the setting (ERROR_UNENFORCED) */
-        char setting[32];    /* the policy key concerned, or "" */
-        char step[48];       /* what was being done */
-        char message[256];
-        char hint[256];
+        struct setup_failure failure;
 };
