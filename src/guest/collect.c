@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "guest/collect.h"
 
-#include "guest/frames.h"
+#include "protocol/frames.h"
 #include "util/strbuf.h"
 
 #include <dirent.h>

@@ -3,7 +3,7 @@
 
 #include "guest/collect.h"
 #include "guest/files.h"
-#include "guest/frames.h"
+#include "protocol/frames.h"
 #include "guest/program.h"
 #include "util/clock.h"
 
@@ -21,7 +21,6 @@
 
 struct init {
         int socket;
-        int standard[3];
         int signals;       /* signalfd for SIGCHLD */
         int workdir;       /* O_PATH of /sandbox */
         struct put_state put;
@@ -48,12 +47,6 @@ static void send_or_die(struct init *init, enum guest_frame_type type, const voi
 {
         if (frame_send(init->socket, type, data, size, NULL, 0, NULL, 0) < 0)
                 die();
-}
-
-static void close_standard(struct init *init)
-{
-        for (int i = 0; i < 3; i++)
-                close_and_forget(&init->standard[i]);
 }
 
 static void send_exited(struct init *init, int wait_status, const struct rusage *usage)
@@ -120,14 +113,16 @@ static void report_end(struct init *init)
         send_exited(init, init->program.wait_status, &init->program.usage);
 }
 
-static void on_spec_end(struct init *init)
+/* Forks the program's process; its standard descriptors must be nobody else's, so that their end can be seen. */
+static void on_spec_end(struct init *init, int standard[3])
 {
+        struct setup_failure failure;
         if (init->program.pid > 0)
                 die();
-        struct setup_failure failure;
-        if (program_fork(&init->program, &init->spec, init->socket, init->standard, &failure) < 0)
+        if (program_fork(&init->program, &init->spec, init->socket, standard, &failure) < 0)
                 init_fail(init->socket, &failure);
-        close_standard(init);
+        for (int i = 0; i < 3; i++)
+                close_and_forget(&standard[i]);
         strbuf_clear(&init->spec);
 }
 
@@ -154,8 +149,10 @@ static void on_collect(struct init *init, const struct guest_collect *limits)
                 die();
 }
 
-static void handle_frame(struct init *init, uint16_t type, uint32_t size)
+static void handle_frame(struct init *init, uint16_t type, uint32_t size, int *fds, size_t fd_count)
 {
+        if (fd_count != (type == GUEST_SPEC_END ? 3U : 0U))
+                die();
         switch (type) {
         case GUEST_PUT_FILE:
         case GUEST_PUT_DATA: {
@@ -171,7 +168,7 @@ static void handle_frame(struct init *init, uint16_t type, uint32_t size)
                         die();
                 return;
         case GUEST_SPEC_END:
-                on_spec_end(init);
+                on_spec_end(init, fds);
                 return;
         case GUEST_GO:
                 program_release(&init->program);
@@ -232,7 +229,6 @@ _Noreturn void init_main(const struct init_config *config)
 
         struct init init = {
             .socket = config->socket,
-            .standard = {config->standard[0], config->standard[1], config->standard[2]},
             .put = {.fd = -1},
             .spec = STRBUF_INIT(GUEST_SPEC_MAX),
             .program = PROGRAM_INIT,
@@ -267,9 +263,11 @@ _Noreturn void init_main(const struct init_config *config)
                 if (watched[0].revents) {
                         uint16_t type;
                         uint32_t size;
-                        if (frame_receive(init.socket, &type, init.payload, &size) <= 0)
+                        int fds[FD_PASS_MAX];
+                        size_t fd_count;
+                        if (frame_receive(init.socket, &type, init.payload, &size, fds, &fd_count) <= 0)
                                 die();
-                        handle_frame(&init, type, size);
+                        handle_frame(&init, type, size, fds, fd_count);
                 }
         }
 }

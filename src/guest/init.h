@@ -12,7 +12,6 @@
 
 struct init_config {
         int socket;                 /* guest channel, blocking stream socket */
-        int standard[3];            /* the program's standard input, output and error; the init closes them once it runs */
         struct lockdown_config lockdown;
         unsigned degraded;          /* already waived by whoever built the container */
         const uint64_t *step_nsec;  /* six times measured so far, for the READY frame */

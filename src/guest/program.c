@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "guest/program.h"
 
-#include "guest/frames.h"
+#include "protocol/frames.h"
 #include "guest/init.h"
 
 #include <fcntl.h>
@@ -91,7 +91,7 @@ _Noreturn static void run_program(
                 (void)execvpe(exec->path, exec->argv, exec->envp);
                 failed = errno;
         }
-        (void)!write(exec_status, &failed, sizeof failed);
+        (void)write(exec_status, &failed, sizeof failed);
         _exit(127);
 }
 
@@ -129,7 +129,7 @@ void program_release(struct program *program)
 {
         if (program->gate < 0)
                 return;
-        (void)!write(program->gate, "g", 1);
+        (void)write(program->gate, "g", 1);
         close_and_forget(&program->gate);
 }
 

@@ -7,6 +7,7 @@
 #include "util/fd.h"
 #include "util/parse.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -400,28 +401,96 @@ static unsigned kill_members(int directory)
         return found;
 }
 
+/* Removes one group, killing what is in it. 0 (also if it is not there) or -errno. */
+static int remove_group(int parent, const char *name, uint64_t deadline, unsigned *killed)
+{
+        while (unlinkat(parent, name, AT_REMOVEDIR) < 0) {
+                if (errno == ENOENT)
+                        return 0;
+                if (errno != EBUSY || clock_now() > deadline)
+                        return -errno;
+                _cleanup_(closep) int directory = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+                if (directory >= 0) {
+                        *killed += kill_members(directory);
+                        (void)fd_write_file(directory, "cgroup.kill", "1"); /* v2 only */
+                }
+                (void)usleep(500);
+        }
+        return 0;
+}
+
 int cgroup_destroy(const struct cgroup_host *host, struct cgroup *cgroup, unsigned *ret_killed, char leftover[LAUNCHER_PATH_SIZE])
 {
         uint64_t deadline = clock_now() + EMPTY_DEADLINE;
-        unsigned killed = 0;
         int problem = 0;
         leftover[0] = '\0';
         for (int i = CONTROLLER_COUNT_ - 1; i >= 0; i--) {
                 if (cgroup->directories[i] < 0)
                         continue;
-                while (unlinkat(host->parents[i], cgroup->name, AT_REMOVEDIR) < 0 && errno != ENOENT) {
-                        if (errno != EBUSY || clock_now() > deadline) {
-                                problem = errno;
-                                (void)snprintf(leftover, LAUNCHER_PATH_SIZE, "cgroup %.200s/%s", host->paths[i], cgroup->name);
-                                break;
-                        }
-                        killed += kill_members(cgroup->directories[i]);
-                        if (i == CONTROLLER_UNIFIED)
-                                (void)fd_write_file(cgroup->directories[i], "cgroup.kill", "1");
-                        (void)usleep(500);
-                }
                 close_and_forget(&cgroup->directories[i]);
+                int r = remove_group(host->parents[i], cgroup->name, deadline, ret_killed);
+                if (r < 0) {
+                        problem = r;
+                        (void)snprintf(leftover, LAUNCHER_PATH_SIZE, "cgroup %.200s/%s", host->paths[i], cgroup->name);
+                }
         }
-        *ret_killed += killed;
-        return -problem;
+        return problem;
+}
+
+/* ---- After a dead supervisor ---- */
+
+/* Deeper than any hierarchy that people build. */
+#define DEPTH_MAX 16
+
+/* Removes every group called `name` below `directory`, which is taken over. */
+static int prune_below(int directory, const char *name, unsigned depth, uint64_t deadline, unsigned *killed)
+{
+        DIR *stream = fdopendir(directory);
+        if (!stream) {
+                (void)close(directory);
+                return 0;
+        }
+        int problem = remove_group(directory, name, deadline, killed);
+        struct dirent *entry;
+        while (depth < DEPTH_MAX && (entry = readdir(stream)) != NULL) {
+                if (entry->d_type != DT_DIR || entry->d_name[0] == '.')
+                        continue;
+                int child = openat(directory, entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+                if (child < 0)
+                        continue;
+                int r = prune_below(child, name, depth + 1, deadline, killed);
+                if (r < 0)
+                        problem = r;
+        }
+        (void)closedir(stream);
+        return problem;
+}
+
+/* The root of the hierarchy that `directory` at `path` lies in: as many steps up as the path has names. */
+static int open_hierarchy_root(int directory, const char *path)
+{
+        char up[LAUNCHER_PATH_SIZE] = ".";
+        for (const char *at = path; *at; at++)
+                if (*at == '/' && at[1] != '\0' && strlen(up) + 4 < sizeof up)
+                        memcpy(up + strlen(up), "/..", 4);
+        return openat(directory, up, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+int cgroup_prune(const struct cgroup_host *host, const char *id, unsigned *ret_killed, char leftover[LAUNCHER_PATH_SIZE])
+{
+        char name[64];
+        int problem = 0;
+        leftover[0] = '\0';
+        (void)snprintf(name, sizeof name, "mai-sandbox-%s", id);
+        for (int i = 0; i < CONTROLLER_COUNT_; i++) {
+                if (host->parents[i] < 0)
+                        continue;
+                int root = open_hierarchy_root(host->parents[i], host->paths[i]);
+                int r = root < 0 ? -errno : prune_below(root, name, 0, clock_now() + EMPTY_DEADLINE, ret_killed);
+                if (r < 0) {
+                        problem = r;
+                        (void)snprintf(leftover, LAUNCHER_PATH_SIZE, "cgroup %s", name);
+                }
+        }
+        return problem;
 }

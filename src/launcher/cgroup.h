@@ -45,3 +45,9 @@ int cgroup_attach(const struct cgroup *cgroup, pid_t pid, struct setup_failure *
 
 /* Kills whatever is left in it, waits (bounded), and removes the groups. *ret_killed counts. 0, or -errno and what is left. */
 int cgroup_destroy(const struct cgroup_host *host, struct cgroup *cgroup, unsigned *ret_killed, char leftover[LAUNCHER_PATH_SIZE]);
+
+/*
+ * Removes the groups of a container whose supervisor died, wherever below the hierarchies they are (it may have stood in
+ * another group than we do). 0 also if there are none.
+ */
+int cgroup_prune(const struct cgroup_host *host, const char *id, unsigned *ret_killed, char leftover[LAUNCHER_PATH_SIZE]);

@@ -17,7 +17,7 @@
 #include <sys/syscall.h>
 
 /* Where the descriptors go that the init keeps; everything from FIRST_UNUSED_FD on is closed. */
-enum { KEPT_STDIN = 4, KEPT_STDOUT, KEPT_STDERR, KEPT_GUEST, KEPT_GO, FIRST_UNUSED_FD };
+enum { KEPT_GUEST = 4, KEPT_GO, FIRST_UNUSED_FD };
 
 /* The launcher's word, or its end. */
 static void wait_for(int go, char word)
@@ -48,22 +48,16 @@ static int leave_session(struct setup_failure *failure)
 }
 
 /*
- * Moves the five descriptors that stay to fixed numbers, out of each other's way, and closes all others, among them
- * whatever the caller had open (CVE-2024-21626).
+ * Moves the two descriptors that stay to fixed numbers, out of each other's way, and closes all others, among them
+ * whatever the caller had open (CVE-2024-21626). 0-2 are /dev/null since the launcher's start.
  */
-static int keep_descriptors(int fds[LAUNCHER_CREATE_FDS_], int *go, struct setup_failure *failure)
+static int keep_descriptors(int guest, int *go, struct setup_failure *failure)
 {
-        const int wanted[][2] = {{fds[LAUNCHER_FD_STDIN], KEPT_STDIN}, {fds[LAUNCHER_FD_STDOUT], KEPT_STDOUT},
-            {fds[LAUNCHER_FD_STDERR], KEPT_STDERR}, {fds[LAUNCHER_FD_GUEST], KEPT_GUEST}, {*go, KEPT_GO}};
-        int high[ARRAY_SIZE(wanted)];
-        for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
-                high[i] = fcntl(wanted[i][0], F_DUPFD_CLOEXEC, 64);
-                if (high[i] < 0)
-                        return failure_set(failure, errno, NULL, NULL, "keeping descriptors");
-        }
-        for (size_t i = 0; i < ARRAY_SIZE(wanted); i++)
-                if (dup3(high[i], wanted[i][1], O_CLOEXEC) < 0)
-                        return failure_set(failure, errno, NULL, NULL, "keeping descriptors");
+        int high_guest = fcntl(guest, F_DUPFD_CLOEXEC, FIRST_UNUSED_FD);
+        int high_go = fcntl(*go, F_DUPFD_CLOEXEC, FIRST_UNUSED_FD);
+        if (high_guest < 0 || high_go < 0 || dup3(high_guest, KEPT_GUEST, O_CLOEXEC) < 0 ||
+            dup3(high_go, KEPT_GO, O_CLOEXEC) < 0)
+                return failure_set(failure, errno, NULL, NULL, "keeping descriptors");
         *go = KEPT_GO;
         if (DEFENCE("close-fds") && (close_range(FIRST_UNUSED_FD, ~0U, 0) < 0 || close(LAUNCHER_SOCKET_FD) < 0))
                 return failure_set(failure, errno, NULL, NULL, "closing descriptors");
@@ -93,7 +87,7 @@ static int verify_inside(struct setup_failure *failure)
         return 0;
 }
 
-_Noreturn void child_main(const struct launcher_create *create, int fds[LAUNCHER_CREATE_FDS_], int go)
+_Noreturn void child_main(const struct launcher_create *create, int guest, int go)
 {
         struct setup_failure failure;
         uint64_t steps[6] = {};
@@ -103,9 +97,9 @@ _Noreturn void child_main(const struct launcher_create *create, int fds[LAUNCHER
         /* 1. Whoever made us gone means we go. */
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
         (void)umask(0);
-        int r = keep_descriptors(fds, &go, &failure);
+        int r = keep_descriptors(guest, &go, &failure);
         if (r < 0)
-                init_fail(fds[LAUNCHER_FD_GUEST], &failure);
+                init_fail(guest, &failure);
         wait_for(go, 'm');
         steps[0] = clock_now() - begun;
 
@@ -139,7 +133,6 @@ _Noreturn void child_main(const struct launcher_create *create, int fds[LAUNCHER
         (void)umask(022);
         struct init_config config = {
             .socket = KEPT_GUEST,
-            .standard = {KEPT_STDIN, KEPT_STDOUT, KEPT_STDERR},
             .lockdown =
                 {
                     .uid = create->uid,

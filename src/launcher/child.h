@@ -5,4 +5,4 @@
 #include "protocol/launcher.h"
 
 /* `go` brings a byte when the maps are written, and another when the limits hold. Never returns. */
-_Noreturn void child_main(const struct launcher_create *create, int fds[LAUNCHER_CREATE_FDS_], int go);
+_Noreturn void child_main(const struct launcher_create *create, int guest, int go);

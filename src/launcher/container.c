@@ -75,7 +75,7 @@ static uint64_t lap(uint64_t *since)
 }
 
 /* Everything that can fail; the caller cleans up. */
-static int create_steps(const struct host *host, const struct launcher_create *create, int fds[LAUNCHER_CREATE_FDS_],
+static int create_steps(const struct host *host, const struct launcher_create *create, int guest,
     struct container *c, struct setup_failure *failure)
 {
         uint64_t since = clock_now();
@@ -99,7 +99,7 @@ static int create_steps(const struct host *host, const struct launcher_create *c
         c->pid = clone_child(c, &c->pidfd);
         if (c->pid == 0) {
                 (void)close(go[1]);
-                child_main(create, fds, go[0]);
+                child_main(create, guest, go[0]);
         }
         int clone_error = errno;
         (void)close(go[0]);
@@ -139,13 +139,11 @@ static int create_steps(const struct host *host, const struct launcher_create *c
         return 0;
 }
 
-int container_create(const struct host *host, const struct launcher_create *create, int fds[LAUNCHER_CREATE_FDS_],
+int container_create(const struct host *host, const struct launcher_create *create, int guest,
     struct container *ret, struct setup_failure *failure)
 {
         struct container c = CONTAINER_INIT;
-        int r = create_steps(host, create, fds, &c, failure);
-        for (size_t i = 0; i < LAUNCHER_CREATE_FDS_; i++)
-                close_and_forget(&fds[i]);
+        int r = create_steps(host, create, guest, &c, failure);
         if (r < 0) {
                 struct launcher_destroyed ignored = {};
                 container_destroy(host, &c, &ignored);

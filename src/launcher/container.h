@@ -21,10 +21,10 @@ struct container {
 #define CONTAINER_INIT {.cgroup = CGROUP_INIT, .pidfd = -1}
 
 /*
- * Makes it as the message says; fds are those that came with CREATE and are closed. On failure everything made is
+ * Makes it as the message says; `guest` is the init's end of the guest channel, which the caller closes. On failure everything made is
  * removed again. Nothing of the program runs before the library opens the gate.
  */
-int container_create(const struct host *host, const struct launcher_create *create, int fds[LAUNCHER_CREATE_FDS_],
+int container_create(const struct host *host, const struct launcher_create *create, int guest,
     struct container *ret, struct setup_failure *failure);
 
 /* Kills every process of it and removes what was made. Bounded in time. */

@@ -118,12 +118,16 @@ static bool is_terminated(const char *text, size_t size)
         return memchr(text, '\0', size) != NULL;
 }
 
+static bool good_id(const char id[LAUNCHER_ID_SIZE])
+{
+        return is_terminated(id, LAUNCHER_ID_SIZE) && id[0] != '\0' &&
+               strspn(id, "0123456789abcdefghijklmnopqrstuvwxyz-") == strlen(id);
+}
+
 /* The library is trusted, but a mistake there must not become one here. */
 static int check_create(const struct launcher_create *create, struct setup_failure *failure)
 {
-        bool good = is_terminated(create->id, sizeof create->id) && create->id[0] != '\0' &&
-                    strspn(create->id, "0123456789abcdefghijklmnopqrstuvwxyz-") == strlen(create->id) &&
-                    is_terminated(create->hostname, sizeof create->hostname) && create->uid != 0 && create->gid != 0 &&
+        bool good = good_id(create->id) && is_terminated(create->hostname, sizeof create->hostname) && create->uid != 0 && create->gid != 0 &&
                     !(create->flags & ~(uint32_t)LAUNCHER_CREATE_FLAGS_ALL_) && create->memory_bytes && create->pids &&
                     create->disk_bytes && create->inodes && create->open_files && create->cpu_quota_usec &&
                     create->cpu_period_usec;
@@ -136,14 +140,14 @@ static int check_create(const struct launcher_create *create, struct setup_failu
 }
 
 static void on_create(const struct host *host, struct container *container, const struct launcher_create *create,
-    int fds[LAUNCHER_CREATE_FDS_])
+    int guest)
 {
         struct setup_failure failure;
         int r = check_create(create, &failure);
         if (r == 0 && container->pidfd >= 0)
                 r = failure_set(&failure, EBUSY, NULL, NULL, "the launcher has a container already");
         if (r == 0)
-                r = container_create(host, create, fds, container, &failure);
+                r = container_create(host, create, guest, container, &failure);
         if (r < 0) {
                 send_failure(&failure);
                 return;
@@ -175,6 +179,22 @@ static void on_destroy(const struct host *host, struct container *container)
         send_message(&message, LAUNCHER_DESTROYED, sizeof message, NULL, 0);
 }
 
+static void on_prune(const struct host *host, const struct launcher_prune *prune)
+{
+        struct launcher_destroyed message = {.complete = 1};
+        struct setup_failure failure;
+        if (!good_id(prune->id)) {
+                (void)failure_set(&failure, EINVAL, NULL, NULL, "the launcher was given a bad id");
+                send_failure(&failure);
+                return;
+        }
+        unsigned killed = 0;
+        if (cgroup_prune(&host->cgroups, prune->id, &killed, message.leftover) < 0)
+                message.complete = 0;
+        message.processes_killed = killed;
+        send_message(&message, LAUNCHER_DESTROYED, sizeof message, NULL, 0);
+}
+
 /* Serves requests until the library is gone. */
 static void serve(const struct host *host, struct container *container)
 {
@@ -182,6 +202,7 @@ static void serve(const struct host *host, struct container *container)
                 union {
                         struct launcher_header header;
                         struct launcher_create create;
+                        struct launcher_prune prune;
                 } message;
                 int fds[FD_PASS_MAX];
                 size_t n = 0;
@@ -191,15 +212,19 @@ static void serve(const struct host *host, struct container *container)
                 bool good = (size_t)size >= sizeof message.header && message.header.size == (uint32_t)size &&
                             message.header.version == LAUNCHER_PROTOCOL_VERSION;
                 if (good && message.header.type == LAUNCHER_CREATE && (size_t)size == sizeof message.create &&
-                    n == LAUNCHER_CREATE_FDS_) {
-                        on_create(host, container, &message.create, fds);
+                    n == 1) {
+                        on_create(host, container, &message.create, fds[0]);
+                        (void)close(fds[0]);
                         continue;
                 }
                 for (size_t i = 0; i < n; i++)
                         (void)close(fds[i]);
-                if (!good || message.header.type != LAUNCHER_DESTROY)
+                if (good && message.header.type == LAUNCHER_PRUNE && (size_t)size == sizeof message.prune)
+                        on_prune(host, &message.prune);
+                else if (good && message.header.type == LAUNCHER_DESTROY)
+                        on_destroy(host, container);
+                else
                         return;
-                on_destroy(host, container);
         }
 }
 

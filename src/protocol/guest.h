@@ -27,7 +27,7 @@ enum guest_frame_type {
         GUEST_PUT_FILE = 1, /* struct guest_put_file, path; data follows in PUT_DATA frames */
         GUEST_PUT_DATA,     /* bytes of the file begun last */
         GUEST_SPEC_DATA,    /* struct guest_spec, or more of its strings; see there */
-        GUEST_SPEC_END,     /* the spec is complete: fork the program's process */
+        GUEST_SPEC_END,     /* the spec is complete: fork the program's process. On native with three descriptors, to be its 0-2 */
         GUEST_GO,           /* open the gate */
         GUEST_KILL_ALL,     /* SIGKILL to everything but the init */
         GUEST_COLLECT,      /* struct guest_collect: everything but the init is killed first */

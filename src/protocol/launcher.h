@@ -8,6 +8,7 @@
  *   launcher -> library   CREATED    + descriptors, or FAILED
  *   library -> launcher   DESTROY    end the container and remove everything of it
  *   launcher -> library   DESTROYED
+ *   library -> launcher   PRUNE      remove what a dead supervisor's container left; answered by DESTROYED
  *
  * The end of the stream, seen by the launcher, means that the library's process is gone: it destroys every
  * container and exits. One container at a time per launcher.
@@ -30,6 +31,7 @@ enum launcher_message_type {
         LAUNCHER_CREATED,
         LAUNCHER_DESTROY,
         LAUNCHER_DESTROYED,
+        LAUNCHER_PRUNE,
         LAUNCHER_FAILED,
 };
 
@@ -86,15 +88,7 @@ struct launcher_create {
         char hostname[64];
 };
 
-/* Descriptors that go with CREATE, in this order. */
-enum launcher_create_fd {
-        LAUNCHER_FD_GUEST,  /* the init's end of the guest channel (stream socket) */
-        LAUNCHER_FD_STDIN,
-        LAUNCHER_FD_STDOUT,
-        LAUNCHER_FD_STDERR,
-        LAUNCHER_CREATE_FDS_,
-};
-
+/* One descriptor goes with CREATE: the init's end of the guest channel, a stream socket. */
 /*
  * Descriptors that go with CREATED: the init's pidfd, then one directory per bit of `controllers`, in order.
  */
@@ -110,6 +104,11 @@ struct launcher_created {
 
 struct launcher_destroy {
         struct launcher_header header;
+};
+
+struct launcher_prune {
+        struct launcher_header header;
+        char id[LAUNCHER_ID_SIZE]; /* of the dead container */
 };
 
 struct launcher_destroyed {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "protocol/guest.h"
+#include "util/fd.h"
 
 #include <sys/types.h>
 
@@ -11,7 +12,7 @@ int frame_send(int socket, enum guest_frame_type type, const void *head, size_t 
     size_t tail_size, const int *fds, size_t n);
 
 /*
- * Receives one frame into `payload` (room for GUEST_FRAME_MAX bytes). Returns 1, 0 at the end of the stream, or -errno
- * (-EBADMSG for a frame that is too large).
+ * Receives one frame into `payload` (room for GUEST_FRAME_MAX bytes), and the descriptors that came with it, which the
+ * caller owns. Returns 1, 0 at the end of the stream, or -errno (-EBADMSG for a frame that is too large).
  */
-int frame_receive(int socket, uint16_t *ret_type, void *payload, uint32_t *ret_size);
+int frame_receive(int socket, uint16_t *ret_type, void *payload, uint32_t *ret_size, int fds[FD_PASS_MAX], size_t *ret_n);

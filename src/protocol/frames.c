@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "guest/frames.h"
-
-#include "util/fd.h"
+#include "protocol/frames.h"
 
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -52,28 +50,25 @@ int frame_send(int socket, enum guest_frame_type type, const void *head, size_t 
         return 0;
 }
 
-int frame_receive(int socket, uint16_t *ret_type, void *payload, uint32_t *ret_size)
+int frame_receive(int socket, uint16_t *ret_type, void *payload, uint32_t *ret_size, int fds[FD_PASS_MAX], size_t *ret_n)
 {
         struct guest_header header;
-        ssize_t first;
-        do {
-                first = read(socket, &header, sizeof header);
-        } while (first < 0 && errno == EINTR);
-        if (first < 0)
-                return -errno;
-        if (first == 0)
-                return 0;
-        if ((size_t)first < sizeof header) {
-                int r = fd_read_all(socket, (char *)&header + first, sizeof header - (size_t)first);
-                if (r < 0)
-                        return r;
-        }
-        if (header.size > GUEST_FRAME_MAX)
-                return -EBADMSG;
-        int r = fd_read_all(socket, payload, header.size);
-        if (r < 0)
+        size_t n = 0;
+        ssize_t first = fd_receive(socket, &header, sizeof header, fds, &n, NULL, 0);
+        if (first <= 0)
+                return (int)first;
+        int r = fd_read_all(socket, (char *)&header + first, sizeof header - (size_t)first);
+        if (r == 0 && header.size > GUEST_FRAME_MAX)
+                r = -EBADMSG;
+        if (r == 0)
+                r = fd_read_all(socket, payload, header.size);
+        if (r < 0) {
+                for (size_t i = 0; i < n; i++)
+                        (void)close(fds[i]);
                 return r;
+        }
         *ret_type = header.type;
         *ret_size = header.size;
+        *ret_n = n;
         return 1;
 }
