@@ -35,7 +35,8 @@ static int skip(struct collection *c, enum guest_skip_reason reason)
         if (++c->done.skipped > GUEST_SKIPS_MAX)
                 return 0;
         struct guest_file_skipped head = {.reason = reason, .path_size = (uint32_t)c->path.size};
-        return frame_send(c->socket, GUEST_FILE_SKIPPED, &head, sizeof head, c->path.data, c->path.size, NULL, 0);
+        return frame_send(
+            c->socket, GUEST_FILE_SKIPPED, &head, sizeof head, c->path.data, c->path.size, NULL, 0);
 }
 
 static bool seen_before(struct collection *c, uint64_t inode)
@@ -53,7 +54,8 @@ static int send_content(struct collection *c, int file, uint64_t size)
         while (left > 0) {
                 ssize_t n = read(file, c->buffer, MIN(left, (uint64_t)GUEST_DATA_CHUNK));
                 if (n <= 0) {
-                        /* Nobody is alive to change it, so this is the file system failing: zeros keep the count right. */
+                        /* Nobody is alive to change it, so this is the file system failing: zeros keep the
+                         * count right. */
                         n = (ssize_t)MIN(left, (uint64_t)GUEST_DATA_CHUNK);
                         memset(c->buffer, 0, (size_t)n);
                 }
@@ -77,7 +79,8 @@ static int take_file(struct collection *c, int directory, const char *name, cons
 
         int fd = open_beneath(directory, name, O_RDONLY);
         if (fd < 0 && errno == EACCES) {
-                /* The program made it unreadable for itself; it is the owner's file, and we are the owner. */
+                /* The program made it unreadable for itself; it is the owner's file, and we are the owner.
+                 */
                 (void)fchmodat(directory, name, 0600, 0);
                 fd = open_beneath(directory, name, O_RDONLY);
         }
@@ -141,7 +144,8 @@ static int walk(struct collection *c, int directory, unsigned depth)
                         c->done.skipped++;
                         break;
                 }
-                if ((base > 0 && strbuf_append(&c->path, "/", 1) < 0) || strbuf_append_text(&c->path, entry->d_name) < 0)
+                if ((base > 0 && strbuf_append(&c->path, "/", 1) < 0) ||
+                    strbuf_append_text(&c->path, entry->d_name) < 0)
                         c->done.skipped++; /* a path too long to name */
                 else
                         r = take_entry(c, dirfd(stream), entry->d_name, depth);

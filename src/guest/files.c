@@ -17,7 +17,8 @@ static int open_beneath(int directory, const char *path, uint64_t flags, uint64_
         return (int)syscall(SYS_openat2, directory, path, &how, sizeof how);
 }
 
-/* Makes every directory that `path` goes through. The working directory is still ours alone: nobody races us. */
+/* Makes every directory that `path` goes through. The working directory is still ours alone: nobody races
+ * us. */
 static int make_parents(int workdir, char *path)
 {
         for (char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
@@ -30,7 +31,8 @@ static int make_parents(int workdir, char *path)
         return 0;
 }
 
-int put_begin(struct put_state *put, int workdir, const char *payload, uint32_t size, struct setup_failure *failure)
+int put_begin(
+    struct put_state *put, int workdir, const char *payload, uint32_t size, struct setup_failure *failure)
 {
         struct guest_put_file head;
         char path[GUEST_PATH_MAX];
@@ -45,7 +47,8 @@ int put_begin(struct put_state *put, int workdir, const char *payload, uint32_t 
         close_and_forget(&put->fd);
         int r = make_parents(workdir, path);
         if (r < 0)
-                return failure_set(failure, -r, "disk_limit", NULL, "making the directories of input file %s", path);
+                return failure_set(
+                    failure, -r, "disk_limit", NULL, "making the directories of input file %s", path);
         put->fd = open_beneath(workdir, path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, head.mode & 0777);
         if (put->fd < 0)
                 return failure_set(failure, errno, "disk_limit", NULL, "making input file %s", path);

@@ -16,19 +16,20 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-/* How long the end of the program waits for its killed descendants to be gone before it is reported regardless. */
+/* How long the end of the program waits for its killed descendants to be gone before it is reported
+ * regardless. */
 #define REAP_DEADLINE (50 * NSEC_PER_MSEC)
 
 struct init {
         int socket;
-        int signals;       /* signalfd for SIGCHLD */
-        int workdir;       /* O_PATH of /sandbox */
+        int signals; /* signalfd for SIGCHLD */
+        int workdir; /* O_PATH of /sandbox */
         struct put_state put;
         struct strbuf spec;
         struct program program;
         uint32_t reaped;
-        bool exited;       /* EXITED was sent */
-        char *payload;     /* one frame */
+        bool exited;   /* EXITED was sent */
+        char *payload; /* one frame */
 };
 
 _Noreturn void init_fail(int socket, const struct setup_failure *failure)
@@ -55,7 +56,8 @@ static void send_exited(struct init *init, int wait_status, const struct rusage 
             .wait_status = wait_status,
             .reaped = init->reaped,
             .user_usec = (uint64_t)usage->ru_utime.tv_sec * USEC_PER_SEC + (uint64_t)usage->ru_utime.tv_usec,
-            .system_usec = (uint64_t)usage->ru_stime.tv_sec * USEC_PER_SEC + (uint64_t)usage->ru_stime.tv_usec,
+            .system_usec =
+                (uint64_t)usage->ru_stime.tv_sec * USEC_PER_SEC + (uint64_t)usage->ru_stime.tv_usec,
             .max_rss_bytes = (uint64_t)usage->ru_maxrss * 1024,
         };
         send_or_die(init, GUEST_EXITED, &exited, sizeof exited);
@@ -63,8 +65,8 @@ static void send_exited(struct init *init, int wait_status, const struct rusage 
 }
 
 /*
- * SIGKILL to everything but ourselves, then reap until nobody is left or the deadline passes: a process may be
- * stuck in the kernel for a while, and the answer must not wait for it (the cgroup's end does).
+ * SIGKILL to everything but ourselves, then reap until nobody is left or the deadline passes: a process may
+ * be stuck in the kernel for a while, and the answer must not wait for it (the cgroup's end does).
  */
 static void kill_everyone(struct init *init)
 {
@@ -113,7 +115,8 @@ static void report_end(struct init *init)
         send_exited(init, init->program.wait_status, &init->program.usage);
 }
 
-/* Forks the program's process; its standard descriptors must be nobody else's, so that their end can be seen. */
+/* Forks the program's process; its standard descriptors must be nobody else's, so that their end can be
+ * seen. */
 static void on_spec_end(struct init *init, int standard[3])
 {
         struct setup_failure failure;
@@ -157,8 +160,9 @@ static void handle_frame(struct init *init, uint16_t type, uint32_t size, int *f
         case GUEST_PUT_FILE:
         case GUEST_PUT_DATA: {
                 struct setup_failure failure;
-                int r = type == GUEST_PUT_FILE ? put_begin(&init->put, init->workdir, init->payload, size, &failure)
-                                               : put_data(&init->put, init->payload, size, &failure);
+                int r = type == GUEST_PUT_FILE
+                            ? put_begin(&init->put, init->workdir, init->payload, size, &failure)
+                            : put_data(&init->put, init->payload, size, &failure);
                 if (r < 0)
                         init_fail(init->socket, &failure);
                 return;
@@ -195,7 +199,8 @@ static void make_home(void)
         (void)mkdir(GUEST_HOME, 0700);
 }
 
-static void send_ready(const struct init_config *config, const struct lockdown_state *state, uint64_t lockdown_nsec)
+static void send_ready(
+    const struct init_config *config, const struct lockdown_state *state, uint64_t lockdown_nsec)
 {
         struct guest_ready ready = {
             .version = GUEST_PROTOCOL_VERSION,
@@ -245,8 +250,7 @@ _Noreturn void init_main(const struct init_config *config)
 
         for (;;) {
                 struct pollfd watched[3] = {
-                    {.fd = init.socket, .events = POLLIN},
-                    {.fd = init.signals, .events = POLLIN},
+                    {.fd = init.socket, .events = POLLIN}, {.fd = init.signals, .events = POLLIN},
                     {.fd = init.program.exec_status, .events = POLLIN}, /* negative: ignored */
                 };
                 if (poll(watched, ARRAY_SIZE(watched), -1) < 0 && errno != EINTR)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Takes every power away from the calling process, once and for all, in the order in which it must happen. The init
- * does it to itself, and the program's process inherits it: there is no moment at which the program could have more.
+ * Takes every power away from the calling process, once and for all, in the order in which it must happen.
+ * The init does it to itself, and the program's process inherits it: there is no moment at which the program
+ * could have more.
  */
 #pragma once
 
@@ -23,4 +24,5 @@ struct lockdown_state {
         unsigned degraded; /* bits of enum enforcement (policy/spec.h) */
 };
 
-int lockdown(const struct lockdown_config *config, struct lockdown_state *ret, struct setup_failure *failure);
+int lockdown(
+    const struct lockdown_config *config, struct lockdown_state *ret, struct setup_failure *failure);

@@ -47,8 +47,8 @@ static bool list_has(const char *list, size_t length, const char *word)
 }
 
 /*
- * Our own group's path for a v1 controller (or "" for v2) from the text of /proc/self/cgroup, whose lines are
- * "ID:controllers:path".
+ * Our own group's path for a v1 controller (or "" for v2) from the text of /proc/self/cgroup, whose lines
+ * are "ID:controllers:path".
  */
 static bool own_path(const char *text, const char *controller, char path[LAUNCHER_PATH_SIZE])
 {
@@ -60,7 +60,8 @@ static bool own_path(const char *text, const char *controller, char path[LAUNCHE
                         size_t length = (size_t)(second - first - 1);
                         bool match = *controller ? list_has(first + 1, length, controller) : length == 0;
                         if (match && end - second - 1 < LAUNCHER_PATH_SIZE) {
-                                (void)snprintf(path, LAUNCHER_PATH_SIZE, "%.*s", (int)(end - second - 1), second + 1);
+                                (void)snprintf(
+                                    path, LAUNCHER_PATH_SIZE, "%.*s", (int)(end - second - 1), second + 1);
                                 return true;
                         }
                 }
@@ -83,8 +84,8 @@ static int open_parent(const char *mount, const char *path)
 static bool same_directory(int a, int b)
 {
         struct stat first, second;
-        return a >= 0 && b >= 0 && fstat(a, &first) == 0 && fstat(b, &second) == 0 && first.st_dev == second.st_dev &&
-               first.st_ino == second.st_ino;
+        return a >= 0 && b >= 0 && fstat(a, &first) == 0 && fstat(b, &second) == 0 &&
+               first.st_dev == second.st_dev && first.st_ino == second.st_ino;
 }
 
 static void find_v1(struct cgroup_host *host, const char *text)
@@ -96,8 +97,10 @@ static void find_v1(struct cgroup_host *host, const char *text)
                 host->parents[controller] = open_parent(v1_hierarchies[i].mount, host->paths[controller]);
                 if (host->parents[controller] < 0)
                         continue;
-                if (controller == CONTROLLER_CPUACCT && same_directory(host->parents[CONTROLLER_CPU], host->parents[controller])) {
-                        close_and_forget(&host->parents[controller]); /* mounted together, as most distributions do */
+                if (controller == CONTROLLER_CPUACCT &&
+                    same_directory(host->parents[CONTROLLER_CPU], host->parents[controller])) {
+                        close_and_forget(
+                            &host->parents[controller]); /* mounted together, as most distributions do */
                         host->cpuacct_in_cpu = true;
                         continue;
                 }
@@ -106,15 +109,17 @@ static void find_v1(struct cgroup_host *host, const char *text)
         if (host->controllers & (1U << CONTROLLER_MEMORY))
                 host->version = 1;
         if (own_path(text, "", host->paths[CONTROLLER_UNIFIED])) {
-                host->parents[CONTROLLER_UNIFIED] = open_parent(ROOT "/unified", host->paths[CONTROLLER_UNIFIED]);
+                host->parents[CONTROLLER_UNIFIED] =
+                    open_parent(ROOT "/unified", host->paths[CONTROLLER_UNIFIED]);
                 if (host->parents[CONTROLLER_UNIFIED] >= 0)
                         host->controllers |= 1U << CONTROLLER_UNIFIED;
         }
 }
 
 /*
- * v2. A group that has processes cannot hand controllers to children, unless it is the root; so climb from our own
- * group to the nearest one that has controllers to give. As root that is at last the hierarchy's root.
+ * v2. A group that has processes cannot hand controllers to children, unless it is the root; so climb from
+ * our own group to the nearest one that has controllers to give. As root that is at last the hierarchy's
+ * root.
  */
 static void find_v2(struct cgroup_host *host, const char *text)
 {
@@ -125,7 +130,8 @@ static void find_v2(struct cgroup_host *host, const char *text)
                 _cleanup_(closep) int fd = open_parent(ROOT, path);
                 char enabled[256];
                 if (fd >= 0 && fd_read_small(fd, "cgroup.subtree_control", enabled, sizeof enabled) >= 0) {
-                        if (!strstr(enabled, "memory") || !strstr(enabled, "pids") || !strstr(enabled, "cpu"))
+                        if (!strstr(enabled, "memory") || !strstr(enabled, "pids") ||
+                            !strstr(enabled, "cpu"))
                                 (void)fd_write_file(fd, "cgroup.subtree_control", "+memory +pids +cpu");
                         (void)fd_write_file(fd, "cgroup.subtree_control", "+cpuset");
                         if (fd_read_small(fd, "cgroup.subtree_control", enabled, sizeof enabled) > 0 &&
@@ -136,7 +142,8 @@ static void find_v2(struct cgroup_host *host, const char *text)
                                 if (strstr(enabled, "cpuset"))
                                         host->controllers |= 1U << CONTROLLER_CPUSET;
                                 host->parents[CONTROLLER_UNIFIED] = take_fd(&fd);
-                                (void)snprintf(host->paths[CONTROLLER_UNIFIED], LAUNCHER_PATH_SIZE, "%s", path);
+                                (void)snprintf(
+                                    host->paths[CONTROLLER_UNIFIED], LAUNCHER_PATH_SIZE, "%s", path);
                                 return;
                         }
                 }
@@ -174,7 +181,7 @@ struct limit {
         enum launcher_controller controller;
         const char *file;
         char value[128];
-        const char *setting; /* the policy key */
+        const char *setting;        /* the policy key */
         enum enforcement waived_by; /* which word of --allow-degraded excuses a failure */
 };
 
@@ -189,8 +196,9 @@ static int write_limit(struct cgroup *cgroup, int directory, const struct limit 
                 return 0;
         }
         return failure_unenforced(failure, -r, limit->setting,
-            limit->waived_by == ENFORCE_SWAP ? "boot with swapaccount=1, turn swap off, or pass --allow-degraded swap"
-                                             : "run as root or in a delegated cgroup, or pass --allow-degraded cgroup",
+            limit->waived_by == ENFORCE_SWAP
+                ? "boot with swapaccount=1, turn swap off, or pass --allow-degraded swap"
+                : "run as root or in a delegated cgroup, or pass --allow-degraded cgroup",
             "writing %s to cgroup file %s", limit->value, limit->file);
 }
 
@@ -212,14 +220,15 @@ static bool wants_cpus(const struct launcher_create *create)
         return false;
 }
 
-static int make_directory(
-    const struct cgroup_host *host, struct cgroup *cgroup, enum launcher_controller controller, struct setup_failure *failure)
+static int make_directory(const struct cgroup_host *host, struct cgroup *cgroup,
+    enum launcher_controller controller, struct setup_failure *failure)
 {
         if (cgroup->directories[controller] >= 0)
                 return 0;
         int parent = host->parents[controller];
         if (mkdirat(parent, cgroup->name, 0755) < 0)
-                return failure_set(failure, errno, "mem_limit", "run `mai-sandbox prune`", "making cgroup %s", cgroup->name);
+                return failure_set(failure, errno, "mem_limit", "run `mai-sandbox prune`",
+                    "making cgroup %s", cgroup->name);
         cgroup->directories[controller] = openat(parent, cgroup->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (cgroup->directories[controller] < 0)
                 return failure_set(failure, errno, "mem_limit", NULL, "opening cgroup %s", cgroup->name);
@@ -227,14 +236,15 @@ static int make_directory(
         return 0;
 }
 
-static void name_it(struct cgroup *cgroup, const struct cgroup_host *host, const struct launcher_create *create)
+static void name_it(
+    struct cgroup *cgroup, const struct cgroup_host *host, const struct launcher_create *create)
 {
         cgroup->version = host->version;
         (void)snprintf(cgroup->name, sizeof cgroup->name, "mai-sandbox-%s", create->id);
 }
 
-int cgroup_make_unified(const struct cgroup_host *host, const struct launcher_create *create, struct cgroup *cgroup,
-    struct setup_failure *failure)
+int cgroup_make_unified(const struct cgroup_host *host, const struct launcher_create *create,
+    struct cgroup *cgroup, struct setup_failure *failure)
 {
         name_it(cgroup, host, create);
         if (host->version == 0 || !(host->controllers & (1U << CONTROLLER_UNIFIED)))
@@ -251,10 +261,11 @@ static int copy_file(int from, int to, const char *file)
         return fd_write_file(to, file, text);
 }
 
-static int make_v1(const struct cgroup_host *host, const struct launcher_create *create, struct cgroup *cgroup,
-    struct setup_failure *failure)
+static int make_v1(const struct cgroup_host *host, const struct launcher_create *create,
+    struct cgroup *cgroup, struct setup_failure *failure)
 {
-        static const enum launcher_controller needed[] = {CONTROLLER_MEMORY, CONTROLLER_PIDS, CONTROLLER_CPU, CONTROLLER_CPUACCT};
+        static const enum launcher_controller needed[] = {
+            CONTROLLER_MEMORY, CONTROLLER_PIDS, CONTROLLER_CPU, CONTROLLER_CPUACCT};
         for (size_t i = 0; i < ARRAY_SIZE(needed); i++) {
                 if (needed[i] == CONTROLLER_CPUACCT && host->cpuacct_in_cpu)
                         continue;
@@ -279,14 +290,19 @@ static int make_v1(const struct cgroup_host *host, const struct launcher_create 
             {CONTROLLER_CPU, "cpu.cfs_period_us", "", "cpu_count", ENFORCE_CGROUP},
             {CONTROLLER_CPU, "cpu.cfs_quota_us", "", "cpu_count", ENFORCE_CGROUP},
         };
-        (void)snprintf(limits[0].value, sizeof limits[0].value, "%llu", (unsigned long long)create->memory_bytes);
-        (void)snprintf(limits[1].value, sizeof limits[1].value, "%llu", (unsigned long long)create->memory_bytes);
+        (void)snprintf(
+            limits[0].value, sizeof limits[0].value, "%llu", (unsigned long long)create->memory_bytes);
+        (void)snprintf(
+            limits[1].value, sizeof limits[1].value, "%llu", (unsigned long long)create->memory_bytes);
         (void)snprintf(limits[3].value, sizeof limits[3].value, "%llu", (unsigned long long)create->pids);
-        (void)snprintf(limits[4].value, sizeof limits[4].value, "%llu", (unsigned long long)create->cpu_period_usec);
-        (void)snprintf(limits[5].value, sizeof limits[5].value, "%llu", (unsigned long long)create->cpu_quota_usec);
+        (void)snprintf(
+            limits[4].value, sizeof limits[4].value, "%llu", (unsigned long long)create->cpu_period_usec);
+        (void)snprintf(
+            limits[5].value, sizeof limits[5].value, "%llu", (unsigned long long)create->cpu_quota_usec);
         for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
                 int directory = cgroup->directories[limits[i].controller];
-                if (directory < 0 || (limits[i].controller == CONTROLLER_MEMORY && !DEFENCE("cgroup-memory")) ||
+                if (directory < 0 ||
+                    (limits[i].controller == CONTROLLER_MEMORY && !DEFENCE("cgroup-memory")) ||
                     (limits[i].controller == CONTROLLER_PIDS && !DEFENCE("cgroup-pids")))
                         continue;
                 int r = write_limit(cgroup, directory, &limits[i], create->degraded_allowed, failure);
@@ -296,8 +312,8 @@ static int make_v1(const struct cgroup_host *host, const struct launcher_create 
         return 0;
 }
 
-static int make_v2(const struct cgroup_host *host, const struct launcher_create *create, struct cgroup *cgroup,
-    struct setup_failure *failure)
+static int make_v2(const struct cgroup_host *host, const struct launcher_create *create,
+    struct cgroup *cgroup, struct setup_failure *failure)
 {
         int r = make_directory(host, cgroup, CONTROLLER_UNIFIED, failure);
         if (r < 0)
@@ -309,12 +325,14 @@ static int make_v2(const struct cgroup_host *host, const struct launcher_create 
             {CONTROLLER_UNIFIED, "pids.max", "", "pids_limit", ENFORCE_CGROUP},
             {CONTROLLER_UNIFIED, "cpu.max", "", "cpu_count", ENFORCE_CGROUP},
         };
-        (void)snprintf(limits[0].value, sizeof limits[0].value, "%llu", (unsigned long long)create->memory_bytes);
+        (void)snprintf(
+            limits[0].value, sizeof limits[0].value, "%llu", (unsigned long long)create->memory_bytes);
         (void)snprintf(limits[3].value, sizeof limits[3].value, "%llu", (unsigned long long)create->pids);
-        (void)snprintf(limits[4].value, sizeof limits[4].value, "%llu %llu", (unsigned long long)create->cpu_quota_usec,
-            (unsigned long long)create->cpu_period_usec);
+        (void)snprintf(limits[4].value, sizeof limits[4].value, "%llu %llu",
+            (unsigned long long)create->cpu_quota_usec, (unsigned long long)create->cpu_period_usec);
         for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
-                r = write_limit(cgroup, cgroup->directories[CONTROLLER_UNIFIED], &limits[i], create->degraded_allowed, failure);
+                r = write_limit(cgroup, cgroup->directories[CONTROLLER_UNIFIED], &limits[i],
+                    create->degraded_allowed, failure);
                 if (r < 0)
                         return r;
         }
@@ -322,8 +340,8 @@ static int make_v2(const struct cgroup_host *host, const struct launcher_create 
 }
 
 /* The number of CPUs seen. v1 wants memory nodes named too, before a process may enter. */
-static int restrict_cpus(const struct cgroup_host *host, const struct launcher_create *create, struct cgroup *cgroup,
-    struct setup_failure *failure)
+static int restrict_cpus(const struct cgroup_host *host, const struct launcher_create *create,
+    struct cgroup *cgroup, struct setup_failure *failure)
 {
         if (!wants_cpus(create))
                 return 0;
@@ -335,7 +353,9 @@ static int restrict_cpus(const struct cgroup_host *host, const struct launcher_c
                         return r;
                 struct limit cpus = {where, "cpuset.cpus", "", "cpu_count", ENFORCE_CPUSET};
                 format_cpus(create->cpus, cpus.value, sizeof cpus.value);
-                r = host->version == 1 ? copy_file(host->parents[where], cgroup->directories[where], "cpuset.mems") : 0;
+                r = host->version == 1
+                        ? copy_file(host->parents[where], cgroup->directories[where], "cpuset.mems")
+                        : 0;
                 if (r == 0)
                         r = fd_write_file(cgroup->directories[where], cpus.file, cpus.value);
                 if (r == 0)
@@ -356,11 +376,13 @@ int cgroup_make(const struct cgroup_host *host, const struct launcher_create *cr
         if (host->version == 0) {
                 if (!(create->degraded_allowed & (1U << ENFORCE_CGROUP)))
                         return failure_unenforced(failure, 0, "mem_limit",
-                            "run as root or in a delegated cgroup, or pass --allow-degraded cgroup", "%s", host->problem);
+                            "run as root or in a delegated cgroup, or pass --allow-degraded cgroup", "%s",
+                            host->problem);
                 cgroup->degraded |= 1U << ENFORCE_CGROUP | 1U << ENFORCE_CPUSET | 1U << ENFORCE_SWAP;
                 return 0;
         }
-        int r = host->version == 2 ? make_v2(host, create, cgroup, failure) : make_v1(host, create, cgroup, failure);
+        int r = host->version == 2 ? make_v2(host, create, cgroup, failure)
+                                   : make_v1(host, create, cgroup, failure);
         if (r < 0)
                 return r;
         return restrict_cpus(host, create, cgroup, failure);
@@ -375,7 +397,8 @@ int cgroup_attach(const struct cgroup *cgroup, pid_t pid, struct setup_failure *
                         continue; /* clone3 put it into the unified one */
                 int r = fd_write_file(cgroup->directories[i], "cgroup.procs", text);
                 if (r < 0)
-                        return failure_set(failure, -r, "mem_limit", NULL, "moving the container into its cgroup");
+                        return failure_set(
+                            failure, -r, "mem_limit", NULL, "moving the container into its cgroup");
         }
         return 0;
 }
@@ -419,7 +442,8 @@ static int remove_group(int parent, const char *name, uint64_t deadline, unsigne
         return 0;
 }
 
-int cgroup_destroy(const struct cgroup_host *host, struct cgroup *cgroup, unsigned *ret_killed, char leftover[LAUNCHER_PATH_SIZE])
+int cgroup_destroy(const struct cgroup_host *host, struct cgroup *cgroup, unsigned *ret_killed,
+    char leftover[LAUNCHER_PATH_SIZE])
 {
         uint64_t deadline = clock_now() + EMPTY_DEADLINE;
         int problem = 0;
@@ -431,7 +455,8 @@ int cgroup_destroy(const struct cgroup_host *host, struct cgroup *cgroup, unsign
                 int r = remove_group(host->parents[i], cgroup->name, deadline, ret_killed);
                 if (r < 0) {
                         problem = r;
-                        (void)snprintf(leftover, LAUNCHER_PATH_SIZE, "cgroup %.200s/%s", host->paths[i], cgroup->name);
+                        (void)snprintf(
+                            leftover, LAUNCHER_PATH_SIZE, "cgroup %.200s/%s", host->paths[i], cgroup->name);
                 }
         }
         return problem;
@@ -455,7 +480,8 @@ static int prune_below(int directory, const char *name, unsigned depth, uint64_t
         while (depth < DEPTH_MAX && (entry = readdir(stream)) != NULL) {
                 if (entry->d_type != DT_DIR || entry->d_name[0] == '.')
                         continue;
-                int child = openat(directory, entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+                int child =
+                    openat(directory, entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
                 if (child < 0)
                         continue;
                 int r = prune_below(child, name, depth + 1, deadline, killed);
@@ -476,7 +502,8 @@ static int open_hierarchy_root(int directory, const char *path)
         return openat(directory, up, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-int cgroup_prune(const struct cgroup_host *host, const char *id, unsigned *ret_killed, char leftover[LAUNCHER_PATH_SIZE])
+int cgroup_prune(
+    const struct cgroup_host *host, const char *id, unsigned *ret_killed, char leftover[LAUNCHER_PATH_SIZE])
 {
         char name[64];
         int problem = 0;
@@ -486,7 +513,8 @@ int cgroup_prune(const struct cgroup_host *host, const char *id, unsigned *ret_k
                 if (host->parents[i] < 0)
                         continue;
                 int root = open_hierarchy_root(host->parents[i], host->paths[i]);
-                int r = root < 0 ? -errno : prune_below(root, name, 0, clock_now() + EMPTY_DEADLINE, ret_killed);
+                int r =
+                    root < 0 ? -errno : prune_below(root, name, 0, clock_now() + EMPTY_DEADLINE, ret_killed);
                 if (r < 0) {
                         problem = r;
                         (void)snprintf(leftover, LAUNCHER_PATH_SIZE, "cgroup %s", name);

@@ -32,7 +32,8 @@ static int take_ids(const struct launcher_create *create, struct setup_failure *
 {
         if (syscall(SYS_setresgid, create->gid, create->gid, create->gid) < 0 ||
             syscall(SYS_setresuid, create->uid, create->uid, create->uid) < 0)
-                return failure_set(failure, errno, "user", NULL, "becoming uid %u gid %u", create->uid, create->gid);
+                return failure_set(
+                    failure, errno, "user", NULL, "becoming uid %u gid %u", create->uid, create->gid);
         /* Changing ids clears it (and we set it here first of all, since no id was mapped before). */
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
         return 0;
@@ -48,8 +49,8 @@ static int leave_session(struct setup_failure *failure)
 }
 
 /*
- * Moves the two descriptors that stay to fixed numbers, out of each other's way, and closes all others, among them
- * whatever the caller had open (CVE-2024-21626). 0-2 are /dev/null since the launcher's start.
+ * Moves the two descriptors that stay to fixed numbers, out of each other's way, and closes all others,
+ * among them whatever the caller had open (CVE-2024-21626). 0-2 are /dev/null since the launcher's start.
  */
 static int keep_descriptors(int guest, int *go, struct setup_failure *failure)
 {
@@ -59,7 +60,8 @@ static int keep_descriptors(int guest, int *go, struct setup_failure *failure)
             dup3(high_go, KEPT_GO, O_CLOEXEC) < 0)
                 return failure_set(failure, errno, NULL, NULL, "keeping descriptors");
         *go = KEPT_GO;
-        if (DEFENCE("close-fds") && (close_range(FIRST_UNUSED_FD, ~0U, 0) < 0 || close(LAUNCHER_SOCKET_FD) < 0))
+        if (DEFENCE("close-fds") &&
+            (close_range(FIRST_UNUSED_FD, ~0U, 0) < 0 || close(LAUNCHER_SOCKET_FD) < 0))
                 return failure_set(failure, errno, NULL, NULL, "closing descriptors");
         return 0;
 }
@@ -72,7 +74,8 @@ static void affine(const struct launcher_create *create)
                 if (create->cpus[cpu / 64] >> (cpu % 64) & 1)
                         CPU_SET(cpu, &set);
         if (CPU_COUNT(&set) > 0)
-                (void)sched_setaffinity(0, sizeof set, &set); /* the cpuset is what holds; this is what is seen without one */
+                (void)sched_setaffinity(
+                    0, sizeof set, &set); /* the cpuset is what holds; this is what is seen without one */
 }
 
 /* The working directory must be inside: a host directory as cwd is a way out (CVE-2024-21626). */
@@ -83,7 +86,8 @@ static int verify_inside(struct setup_failure *failure)
         if (chdir(GUEST_WORKDIR) < 0 || !getcwd(path, sizeof path) || strcmp(path, GUEST_WORKDIR) != 0 ||
             stat(".", &here) < 0 || stat(GUEST_WORKDIR, &there) < 0 || here.st_dev != there.st_dev ||
             here.st_ino != there.st_ino)
-                return failure_set(failure, errno, NULL, NULL, "the working directory is not the container's");
+                return failure_set(
+                    failure, errno, NULL, NULL, "the working directory is not the container's");
         return 0;
 }
 
@@ -119,7 +123,8 @@ _Noreturn void child_main(const struct launcher_create *create, int guest, int g
         affine(create);
         steps[1] = clock_now() - begun;
 
-        /* 3. Not a step further before every limit holds. Only now is our cgroup the one to be the root of the view. */
+        /* 3. Not a step further before every limit holds. Only now is our cgroup the one to be the root of
+         * the view. */
         begun = clock_now();
         wait_for(go, 'l');
         (void)close(go);

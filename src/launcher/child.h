@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The child's side of making a native container: from the first instruction in its namespaces to the init. */
+/* The child's side of making a native container: from the first instruction in its namespaces to the init.
+ */
 #pragma once
 
 #include "protocol/launcher.h"

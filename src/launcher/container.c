@@ -16,13 +16,14 @@
 /* On the host a sandbox is the first to go when memory runs out. */
 #define OOM_SCORE "1000"
 
-static int write_proc(const struct host *host, pid_t pid, const char *file, const char *text, const char *setting,
-    struct setup_failure *failure)
+static int write_proc(const struct host *host, pid_t pid, const char *file, const char *text,
+    const char *setting, struct setup_failure *failure)
 {
         char path[48];
         (void)snprintf(path, sizeof path, "%d/%s", (int)pid, file);
         int r = fd_write_file(host->proc, path, text);
-        return r < 0 ? failure_set(failure, -r, setting, NULL, "writing %s of the container's init", file) : 0;
+        return r < 0 ? failure_set(failure, -r, setting, NULL, "writing %s of the container's init", file)
+                     : 0;
 }
 
 /* One uid and one gid inside, each on a host id that is neither root's nor another container's. */
@@ -48,9 +49,9 @@ static int write_maps(
 }
 
 /*
- * A child in namespaces of its own, and in the v2 group from its first instruction. The network namespace is ours:
- * the launcher sits in an empty one, so that the child has no power over it. The cgroup namespace is taken by the
- * child once it is where it belongs.
+ * A child in namespaces of its own, and in the v2 group from its first instruction. The network namespace is
+ * ours: the launcher sits in an empty one, so that the child has no power over it. The cgroup namespace is
+ * taken by the child once it is where it belongs.
  */
 static pid_t clone_child(const struct container *container, int *ret_pidfd)
 {
@@ -157,7 +158,8 @@ void container_destroy(const struct host *host, struct container *c, struct laun
 {
         ret->complete = 1;
         if (c->pidfd >= 0) {
-                /* PID 1's end is the end of everything in its namespace; waiting for it waits for all of them. */
+                /* PID 1's end is the end of everything in its namespace; waiting for it waits for all of
+                 * them. */
                 (void)syscall(SYS_pidfd_send_signal, c->pidfd, SIGKILL, NULL, 0);
                 siginfo_t info;
                 while (waitid(P_PIDFD, (id_t)c->pidfd, &info, WEXITED) < 0 && errno == EINTR) {

@@ -6,9 +6,9 @@
 
 struct host {
         struct cgroup_host cgroups;
-        int proc;             /* the host's /proc */
-        bool privileged;      /* we map a uid of our choice; else only the caller's */
-        uint32_t uid, gid;    /* our own, where unprivileged */
+        int proc;          /* the host's /proc */
+        bool privileged;   /* we map a uid of our choice; else only the caller's */
+        uint32_t uid, gid; /* our own, where unprivileged */
 };
 
 struct container {
@@ -18,11 +18,14 @@ struct container {
         uint64_t step_nsec[8];
         uint32_t degraded;
 };
-#define CONTAINER_INIT {.cgroup = CGROUP_INIT, .pidfd = -1}
+#define CONTAINER_INIT                                                                                      \
+        {                                                                                                   \
+                .cgroup = CGROUP_INIT, .pidfd = -1                                                          \
+        }
 
 /*
- * Makes it as the message says; `guest` is the init's end of the guest channel, which the caller closes. On failure everything made is
- * removed again. Nothing of the program runs before the library opens the gate.
+ * Makes it as the message says; `guest` is the init's end of the guest channel, which the caller closes. On
+ * failure everything made is removed again. Nothing of the program runs before the library opens the gate.
  */
 int container_create(const struct host *host, const struct launcher_create *create, int guest,
     struct container *ret, struct setup_failure *failure);

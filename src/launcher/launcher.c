@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The launcher: the only part that has privileges on the host. A small static program, started by the library from a
- * sealed copy in memory (nobody can overwrite what runs, CVE-2019-5736) and driven by the fixed messages of
- * protocol/launcher.h. It parses nothing that a user or a program wrote.
+ * The launcher: the only part that has privileges on the host. A small static program, started by the
+ * library from a sealed copy in memory (nobody can overwrite what runs, CVE-2019-5736) and driven by the
+ * fixed messages of protocol/launcher.h. It parses nothing that a user or a program wrote.
  *
- * It prepares a tree before it is asked to (the library reads its policy meanwhile), makes one container at a time, and
- * when its socket ends it removes the container and exits: whatever becomes of the library, nothing stays behind.
+ * It prepares a tree before it is asked to (the library reads its policy meanwhile), makes one container at
+ * a time, and when its socket ends it removes the container and exits: whatever becomes of the library,
+ * nothing stays behind.
  */
 #include "launcher/container.h"
 #include "launcher/tree.h"
@@ -21,13 +22,15 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-static void send_message(void *message, enum launcher_message_type type, size_t size, const int *fds, size_t n)
+static void send_message(
+    void *message, enum launcher_message_type type, size_t size, const int *fds, size_t n)
 {
         struct launcher_header *header = message;
         header->version = LAUNCHER_PROTOCOL_VERSION;
         header->type = type;
         header->size = (uint32_t)size;
-        (void)fd_send(LAUNCHER_SOCKET_FD, message, size, fds, n); /* a library that is gone shows as the end of the stream */
+        (void)fd_send(LAUNCHER_SOCKET_FD, message, size, fds,
+            n); /* a library that is gone shows as the end of the stream */
 }
 
 static void send_failure(const struct setup_failure *failure)
@@ -48,8 +51,8 @@ static void detach_from_caller(void)
 }
 
 /*
- * As an ordinary user everything happens inside a user namespace of the launcher's own, with the caller's id as the
- * only one: there it has the privileges that making a container takes.
+ * As an ordinary user everything happens inside a user namespace of the launcher's own, with the caller's id
+ * as the only one: there it has the privileges that making a container takes.
  */
 static int become_privileged(struct host *host, struct setup_failure *failure)
 {
@@ -78,12 +81,13 @@ static int become_privileged(struct host *host, struct setup_failure *failure)
 static int prepare_network(struct setup_failure *failure)
 {
         if (unshare(CLONE_NEWNET) < 0)
-                return failure_unenforced(failure, errno, "network_mode", "run as root, or allow user namespaces",
-                    "making a network namespace");
+                return failure_unenforced(failure, errno, "network_mode",
+                    "run as root, or allow user namespaces", "making a network namespace");
         _cleanup_(closep) int probe = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
         struct ifreq request = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING};
         if (probe < 0 || ioctl(probe, SIOCSIFFLAGS, &request) < 0)
-                return failure_set(failure, errno, "network_mode", NULL, "bringing the loopback interface up");
+                return failure_set(
+                    failure, errno, "network_mode", NULL, "bringing the loopback interface up");
         return 0;
 }
 
@@ -127,20 +131,22 @@ static bool good_id(const char id[LAUNCHER_ID_SIZE])
 /* The library is trusted, but a mistake there must not become one here. */
 static int check_create(const struct launcher_create *create, struct setup_failure *failure)
 {
-        bool good = good_id(create->id) && is_terminated(create->hostname, sizeof create->hostname) && create->uid != 0 && create->gid != 0 &&
-                    !(create->flags & ~(uint32_t)LAUNCHER_CREATE_FLAGS_ALL_) && create->memory_bytes && create->pids &&
-                    create->disk_bytes && create->inodes && create->open_files && create->cpu_quota_usec &&
-                    create->cpu_period_usec;
+        bool good = good_id(create->id) && is_terminated(create->hostname, sizeof create->hostname) &&
+                    create->uid != 0 && create->gid != 0 &&
+                    !(create->flags & ~(uint32_t)LAUNCHER_CREATE_FLAGS_ALL_) && create->memory_bytes &&
+                    create->pids && create->disk_bytes && create->inodes && create->open_files &&
+                    create->cpu_quota_usec && create->cpu_period_usec;
         if (!good)
                 return failure_set(failure, EINVAL, NULL, NULL, "the launcher was given a bad request");
         if (create->flags & LAUNCHER_ALLOW_NEW_PRIVS)
-                return failure_unenforced(failure, 0, "security_opt", "keep \"no-new-privileges\" in security_opt",
+                return failure_unenforced(failure, 0, "security_opt",
+                    "keep \"no-new-privileges\" in security_opt",
                     "the native engine always sets no_new_privs: its filter and Landlock rules need it");
         return 0;
 }
 
-static void on_create(const struct host *host, struct container *container, const struct launcher_create *create,
-    int guest)
+static void on_create(
+    const struct host *host, struct container *container, const struct launcher_create *create, int guest)
 {
         struct setup_failure failure;
         int r = check_create(create, &failure);
@@ -160,8 +166,8 @@ static void on_create(const struct host *host, struct container *container, cons
         };
         int which = host->cgroups.version == 2 ? CONTROLLER_UNIFIED : CONTROLLER_MEMORY;
         const char *parent = host->cgroups.paths[which];
-        (void)snprintf(message.cgroup_path, sizeof message.cgroup_path, "%.400s/%s", strcmp(parent, "/") == 0 ? "" : parent,
-            container->cgroup.name);
+        (void)snprintf(message.cgroup_path, sizeof message.cgroup_path, "%.400s/%s",
+            strcmp(parent, "/") == 0 ? "" : parent, container->cgroup.name);
         memcpy(message.step_nsec, container->step_nsec, sizeof message.step_nsec);
 
         int out[1 + CONTROLLER_COUNT_] = {container->pidfd};
@@ -211,8 +217,8 @@ static void serve(const struct host *host, struct container *container)
                         return;
                 bool good = (size_t)size >= sizeof message.header && message.header.size == (uint32_t)size &&
                             message.header.version == LAUNCHER_PROTOCOL_VERSION;
-                if (good && message.header.type == LAUNCHER_CREATE && (size_t)size == sizeof message.create &&
-                    n == 1) {
+                if (good && message.header.type == LAUNCHER_CREATE &&
+                    (size_t)size == sizeof message.create && n == 1) {
                         on_create(host, container, &message.create, fds[0]);
                         (void)close(fds[0]);
                         continue;

@@ -24,8 +24,8 @@ int mount_new(const char *type, const struct mount_option *options, size_t n, un
 
 int mount_copy(int directory, const char *path, bool recursive)
 {
-        unsigned flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW | (recursive ? AT_RECURSIVE : 0U) |
-                         (*path ? 0U : AT_EMPTY_PATH);
+        unsigned flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW |
+                         (recursive ? AT_RECURSIVE : 0U) | (*path ? 0U : AT_EMPTY_PATH);
         int fd = open_tree(directory, path, flags);
         return fd < 0 ? -errno : fd;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernel's file-descriptor based mount calls, in the few combinations that we need. All return a descriptor or -errno. */
+/* The kernel's file-descriptor based mount calls, in the few combinations that we need. All return a
+ * descriptor or -errno. */
 #pragma once
 
 #include "util/common.h"
@@ -16,7 +17,8 @@ int mount_new(const char *type, const struct mount_option *options, size_t n, un
 int mount_copy(int directory, const char *path, bool recursive);
 
 /*
- * Attaches a detached mount at `path` below `root`, resolving it inside of `root` and following no link at all. 0 or -errno.
+ * Attaches a detached mount at `path` below `root`, resolving it inside of `root` and following no link at
+ * all. 0 or -errno.
  */
 int mount_attach(int mount, int root, const char *path);
 

@@ -27,13 +27,13 @@
 
 /* What Python and its libraries look for in /etc. Copied, or taken as links. Absent ones are left out. */
 static const char *const etc_files[] = {
-    "ld.so.cache",     /* the dynamic loader: without it every library is searched for */
-    "localtime",       /* time zone */
+    "ld.so.cache", /* the dynamic loader: without it every library is searched for */
+    "localtime",   /* time zone */
     "timezone",
-    "os-release",      /* platform.freedesktop_os_release() */
+    "os-release", /* platform.freedesktop_os_release() */
     "debian_version",
-    "mime.types",      /* mimetypes */
-    "services",        /* socket.getservbyname() */
+    "mime.types", /* mimetypes */
+    "services",   /* socket.getservbyname() */
     "protocols",
     "matplotlibrc",    /* Debian's default for matplotlib */
     "ssl/openssl.cnf", /* ssl */
@@ -44,7 +44,7 @@ static const char *const etc_directories[] = {
     "ssl/certs",    /* certificate authorities */
     "fonts",        /* fontconfig */
     "python3",
-    "python3.11",   /* sitecustomize, of which Debian's is a link here */
+    "python3.11", /* sitecustomize, of which Debian's is a link here */
     "python3.12",
     "python3.13",
 };
@@ -59,12 +59,13 @@ static const struct {
 
 static const struct {
         const char *name, *target;
-} device_links[] = {
-    {"fd", "/proc/self/fd"}, {"stdin", "/proc/self/fd/0"}, {"stdout", "/proc/self/fd/1"}, {"stderr", "/proc/self/fd/2"}};
+} device_links[] = {{"fd", "/proc/self/fd"}, {"stdin", "/proc/self/fd/0"}, {"stdout", "/proc/self/fd/1"},
+    {"stderr", "/proc/self/fd/2"}};
 
 /*
- * What /proc tells of the machine rather than of the container, or lets one do to it. Covered by an empty file or
- * directory of our own tmpfs, so that nobody can swap the cover (CVE-2025-31133). All of /proc is read-only besides.
+ * What /proc tells of the machine rather than of the container, or lets one do to it. Covered by an empty
+ * file or directory of our own tmpfs, so that nobody can swap the cover (CVE-2025-31133). All of /proc is
+ * read-only besides.
  */
 static const struct {
         const char *path;
@@ -91,7 +92,8 @@ static const struct {
     {"proc/timer_list", false},
 };
 
-const char *const tree_writable[] = {"/sandbox", "/tmp", "/dev/shm", "/dev/null", "/dev/zero", "/dev/full", NULL};
+const char *const tree_writable[] = {
+    "/sandbox", "/tmp", "/dev/shm", "/dev/null", "/dev/zero", "/dev/full", NULL};
 
 /* ---- Small steps ---- */
 
@@ -102,16 +104,18 @@ static int make_directory(int directory, const char *path, mode_t mode, struct s
         return 0;
 }
 
-static int write_new_file(int directory, const char *path, const char *text, size_t size, struct setup_failure *failure)
+static int write_new_file(
+    int directory, const char *path, const char *text, size_t size, struct setup_failure *failure)
 {
-        _cleanup_(closep) int fd = openat(directory, path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
+        _cleanup_(closep) int fd =
+            openat(directory, path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
         int r = fd < 0 ? -errno : fd_write_all(fd, text, size);
         return r < 0 ? failure_set(failure, -r, NULL, NULL, "writing %s", path) : 0;
 }
 
 /* Makes the file system `type` and attaches it at `path` of the staging root. Returns its descriptor. */
-static int add_mount(int staging, const char *path, const char *type, const struct mount_option *options, size_t n,
-    unsigned attributes, struct setup_failure *failure)
+static int add_mount(int staging, const char *path, const char *type, const struct mount_option *options,
+    size_t n, unsigned attributes, struct setup_failure *failure)
 {
         int mount = mount_new(type, options, n, attributes);
         if (mount < 0)
@@ -125,16 +129,17 @@ static int add_mount(int staging, const char *path, const char *type, const stru
 }
 
 /*
- * A read-only view of a host directory with inodes of its own: an overlay of two lower directories (the second one
- * empty, since an overlay without an upper directory wants two) and no upper. Locks and watches on it reach
- * nobody else.
+ * A read-only view of a host directory with inodes of its own: an overlay of two lower directories (the
+ * second one empty, since an overlay without an upper directory wants two) and no upper. Locks and watches
+ * on it reach nobody else.
  */
 static int add_view(int staging, const char *path, const char *host_path, struct setup_failure *failure)
 {
         char lower[160];
         if (!DEFENCE("overlay")) {
                 int copy = mount_copy(AT_FDCWD, host_path, false);
-                if (copy < 0 || mount_restrict(copy, PLAIN | MOUNT_ATTR_RDONLY, false) < 0 || mount_attach(copy, staging, path) < 0)
+                if (copy < 0 || mount_restrict(copy, PLAIN | MOUNT_ATTR_RDONLY, false) < 0 ||
+                    mount_attach(copy, staging, path) < 0)
                         return failure_set(failure, errno, NULL, NULL, "binding %s", host_path);
                 return copy;
         }
@@ -159,7 +164,9 @@ static int copy_etc_file(int root, int host_etc, const char *name, struct setup_
                 if (n <= 0)
                         return 0;
                 target[n] = '\0';
-                return symlinkat(target, root, path) < 0 ? failure_set(failure, errno, NULL, NULL, "linking %s", path) : 0;
+                return symlinkat(target, root, path) < 0
+                           ? failure_set(failure, errno, NULL, NULL, "linking %s", path)
+                           : 0;
         }
         if (!S_ISREG(st.st_mode) || st.st_size > (off_t)ETC_FILE_MAX)
                 return 0;
@@ -185,7 +192,8 @@ static int fill_etc(int staging, int root, struct setup_failure *failure)
         if (r == 0)
                 r = make_directory(root, "etc/ssl", 0755, failure);
         if (r == 0)
-                r = write_new_file(root, "etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n", 41, failure);
+                r = write_new_file(
+                    root, "etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n", 41, failure);
         if (r == 0)
                 r = write_new_file(root, "etc/resolv.conf", "", 0, failure);
         for (size_t i = 0; i < ARRAY_SIZE(etc_files) && r == 0; i++)
@@ -193,14 +201,16 @@ static int fill_etc(int staging, int root, struct setup_failure *failure)
         if (r < 0)
                 return r;
 
-        /* One view of /etc serves all its directories; it is attached only while copies of parts are taken. */
+        /* One view of /etc serves all its directories; it is attached only while copies of parts are taken.
+         */
         _cleanup_(closep) int view = add_view(staging, STAGING_WORK, "/etc", failure);
         if (view < 0)
                 return view;
         for (size_t i = 0; i < ARRAY_SIZE(etc_directories); i++) {
                 char path[64];
                 struct stat st;
-                if (fstatat(host_etc, etc_directories[i], &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(st.st_mode))
+                if (fstatat(host_etc, etc_directories[i], &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+                    !S_ISDIR(st.st_mode))
                         continue;
                 (void)snprintf(path, sizeof path, "etc/%s", etc_directories[i]);
                 r = make_directory(root, path, 0755, failure);
@@ -275,9 +285,10 @@ static int fill_dev(int staging, int root, struct setup_failure *failure)
         int r = make_directory(root, "dev", 0755, failure);
         if (r < 0)
                 return r;
-        const struct mount_option options[] = {{"source", "mai-sandbox"}, {"mode", "0755"}, {"size", "64k"}, {"nr_inodes", "32"}};
-        _cleanup_(closep) int dev = add_mount(staging, STAGING_ROOT "/dev", "tmpfs", options, ARRAY_SIZE(options),
-            MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, failure);
+        const struct mount_option options[] = {
+            {"source", "mai-sandbox"}, {"mode", "0755"}, {"size", "64k"}, {"nr_inodes", "32"}};
+        _cleanup_(closep) int dev = add_mount(staging, STAGING_ROOT "/dev", "tmpfs", options,
+            ARRAY_SIZE(options), MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, failure);
         if (dev < 0)
                 return dev;
         for (size_t i = 0; i < ARRAY_SIZE(devices); i++) {
@@ -287,13 +298,15 @@ static int fill_dev(int staging, int root, struct setup_failure *failure)
         }
         for (size_t i = 0; i < ARRAY_SIZE(device_links); i++)
                 if (symlinkat(device_links[i].target, dev, device_links[i].name) < 0)
-                        return failure_set(failure, errno, NULL, NULL, "linking /dev/%s", device_links[i].name);
+                        return failure_set(
+                            failure, errno, NULL, NULL, "linking /dev/%s", device_links[i].name);
         return make_directory(dev, "shm", 0755, failure);
 }
 
 static int make_staging(struct setup_failure *failure)
 {
-        const struct mount_option options[] = {{"source", "mai-sandbox"}, {"mode", "0755"}, {"size", "256k"}};
+        const struct mount_option options[] = {
+            {"source", "mai-sandbox"}, {"mode", "0755"}, {"size", "256k"}};
         int staging = mount_new("tmpfs", options, ARRAY_SIZE(options), PLAIN);
         if (staging < 0)
                 return failure_set(failure, -staging, NULL, NULL, "making the staging root");
@@ -331,8 +344,8 @@ static int pivot(int fd, struct setup_failure *failure)
 int tree_prepare(int *ret_proc, struct setup_failure *failure)
 {
         if (unshare(CLONE_NEWNS) < 0)
-                return failure_set(failure, errno, NULL, "run as root, or allow unprivileged user namespaces",
-                    "making a mount namespace");
+                return failure_set(failure, errno, NULL,
+                    "run as root, or allow unprivileged user namespaces", "making a mount namespace");
         if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
                 return failure_set(failure, errno, NULL, NULL, "making mounts private");
         _cleanup_(closep) int staging = make_staging(failure);
@@ -340,7 +353,8 @@ int tree_prepare(int *ret_proc, struct setup_failure *failure)
                 return staging;
 
         const struct mount_option options[] = {{"source", "mai-sandbox"}, {"mode", "0755"}, {"size", "4m"}};
-        _cleanup_(closep) int root = add_mount(staging, STAGING_ROOT, "tmpfs", options, ARRAY_SIZE(options), PLAIN, failure);
+        _cleanup_(closep) int root =
+            add_mount(staging, STAGING_ROOT, "tmpfs", options, ARRAY_SIZE(options), PLAIN, failure);
         if (root < 0)
                 return root;
         static const char *const mount_points[] = {"proc", "sandbox", "tmp", "run", "var"};
@@ -362,6 +376,10 @@ int tree_prepare(int *ret_proc, struct setup_failure *failure)
         r = proc < 0 ? proc : mount_attach(proc, staging, STAGING_PROC);
         if (r < 0)
                 return failure_set(failure, -r, NULL, NULL, "keeping /proc in sight");
+        r = mount_restrict(
+            staging, MOUNT_ATTR_RDONLY, false); /* and so is every cover that is copied from it */
+        if (r < 0)
+                return failure_set(failure, -r, NULL, NULL, "making the staging root read-only");
         r = pivot(staging, failure);
         if (r < 0)
                 return r;
@@ -384,7 +402,8 @@ int tree_finish(const struct launcher_create *create, struct setup_failure *fail
         n = snprintf(text, sizeof text, "root:x:0:\nsandbox:x:%u:\nnogroup:x:65534:\n", create->gid);
         if (r == 0)
                 r = write_new_file(root, "etc/group", text, (size_t)n, failure);
-        n = snprintf(text, sizeof text, "127.0.0.1 localhost %s\n::1 localhost ip6-localhost ip6-loopback\n", create->hostname);
+        n = snprintf(text, sizeof text, "127.0.0.1 localhost %s\n::1 localhost ip6-localhost ip6-loopback\n",
+            create->hostname);
         if (r == 0)
                 r = write_new_file(root, "etc/hosts", text, (size_t)n, failure);
         n = snprintf(text, sizeof text, "%s\n", create->hostname);
@@ -396,7 +415,8 @@ int tree_finish(const struct launcher_create *create, struct setup_failure *fail
                 return 0;
         struct mount_attr attr = {.attr_set = MOUNT_ATTR_RDONLY};
         if (mount_setattr(root, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof attr) < 0)
-                return failure_set(failure, errno, "read_only", NULL, "making the container's root read-only");
+                return failure_set(
+                    failure, errno, "read_only", NULL, "making the container's root read-only");
         return 0;
 }
 
@@ -412,8 +432,8 @@ static int add_writable(const struct launcher_create *create, int root, struct s
         (void)snprintf(inodes, sizeof inodes, "%llu", (unsigned long long)create->inodes + OWN_INODES);
         (void)snprintf(uid, sizeof uid, "%u", create->uid);
         (void)snprintf(gid, sizeof gid, "%u", create->gid);
-        const struct mount_option options[] = {{"source", "mai-sandbox"}, {"size", size}, {"nr_inodes", inodes},
-            {"mode", "0755"}, {"uid", uid}, {"gid", gid}};
+        const struct mount_option options[] = {{"source", "mai-sandbox"}, {"size", size},
+            {"nr_inodes", inodes}, {"mode", "0755"}, {"uid", uid}, {"gid", gid}};
         _cleanup_(closep) int work = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
         _cleanup_(closep) int files =
             add_mount(work, STAGING_WORK, "tmpfs", options, ARRAY_SIZE(options), PLAIN, failure);
@@ -436,29 +456,32 @@ static int add_writable(const struct launcher_create *create, int root, struct s
         return 0;
 }
 
-static int add_proc(const struct launcher_create *create, int root, uint32_t *degraded, struct setup_failure *failure)
+static int add_proc(
+    const struct launcher_create *create, int root, uint32_t *degraded, struct setup_failure *failure)
 {
         const struct mount_option options[] = {{"source", "proc"}};
         _cleanup_(closep) int proc = mount_new("proc", options, ARRAY_SIZE(options),
-            MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC | (DEFENCE("proc-mask") ? MOUNT_ATTR_RDONLY : 0));
+            MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC |
+                (DEFENCE("proc-mask") ? MOUNT_ATTR_RDONLY : 0));
         int r = proc < 0 ? proc : mount_attach(proc, root, "proc");
         if (r < 0)
                 return failure_unenforced(failure, -r, "read_only",
-                    "the host's own /proc must be fully visible to us: in a container, run it with its /proc unmasked",
+                    "the host's own /proc must be fully visible to us: in a container, run it with its "
+                    "/proc unmasked",
                     "mounting a /proc of the container's own");
         if (!DEFENCE("proc-mask"))
                 return 0;
         for (size_t i = 0; i < ARRAY_SIZE(proc_masks); i++) {
                 if (faccessat(root, proc_masks[i].path, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
                         continue; /* this kernel does not have it */
-                _cleanup_(closep) int cover =
-                    mount_copy(AT_FDCWD, proc_masks[i].directory ? "/" STAGING_EMPTY : "/" STAGING_BLANK, false);
+                _cleanup_(closep) int cover = mount_copy(
+                    AT_FDCWD, proc_masks[i].directory ? "/" STAGING_EMPTY : "/" STAGING_BLANK, false);
                 r = cover < 0 ? cover : mount_attach(cover, root, proc_masks[i].path);
                 if (r == 0)
                         continue;
                 if (!(create->degraded_allowed & (1U << ENFORCE_PROC)))
-                        return failure_unenforced(
-                            failure, -r, "read_only", "pass --allow-degraded proc", "covering /%s", proc_masks[i].path);
+                        return failure_unenforced(failure, -r, "read_only", "pass --allow-degraded proc",
+                            "covering /%s", proc_masks[i].path);
                 *degraded |= 1U << ENFORCE_PROC;
         }
         return 0;
@@ -466,7 +489,8 @@ static int add_proc(const struct launcher_create *create, int root, uint32_t *de
 
 int tree_enter(const struct launcher_create *create, uint32_t *degraded, struct setup_failure *failure)
 {
-        /* Mounts inherited across the user namespace are locked in place; a copy made here may become the root. */
+        /* Mounts inherited across the user namespace are locked in place; a copy made here may become the
+         * root. */
         _cleanup_(closep) int root = mount_copy(AT_FDCWD, "/" STAGING_ROOT, true);
         _cleanup_(closep) int staging = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
         int r = root < 0 ? root : mount_attach(root, staging, STAGING_ROOT);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parts of enforcement that --allow-degraded may waive; bits of masks in the protocols and in container specs. */
+/* The parts of enforcement that --allow-degraded may waive; bits of masks in the protocols and in container
+ * specs. */
 #pragma once
 
 enum enforcement {

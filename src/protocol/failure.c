@@ -3,8 +3,8 @@
 
 #include <stdarg.h>
 
-static void fill(struct setup_failure *failure, int errnum, bool unenforced, const char *setting, const char *hint,
-    const char *format, va_list args)
+static void fill(struct setup_failure *failure, int errnum, bool unenforced, const char *setting,
+    const char *hint, const char *format, va_list args)
 {
         *failure = (struct setup_failure){.errnum = errnum, .unenforced = unenforced};
         if (setting)
@@ -14,7 +14,8 @@ static void fill(struct setup_failure *failure, int errnum, bool unenforced, con
         (void)vsnprintf(failure->message, sizeof failure->message, format, args);
 }
 
-int failure_set(struct setup_failure *failure, int errnum, const char *setting, const char *hint, const char *format, ...)
+int failure_set(struct setup_failure *failure, int errnum, const char *setting, const char *hint,
+    const char *format, ...)
 {
         va_list args;
         va_start(args, format);
@@ -23,8 +24,8 @@ int failure_set(struct setup_failure *failure, int errnum, const char *setting, 
         return errnum ? -errnum : -EINVAL;
 }
 
-int failure_unenforced(
-    struct setup_failure *failure, int errnum, const char *setting, const char *hint, const char *format, ...)
+int failure_unenforced(struct setup_failure *failure, int errnum, const char *setting, const char *hint,
+    const char *format, ...)
 {
         va_list args;
         va_start(args, format);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Why a container could not be set up, as a fixed block that travels in both protocols: the launcher and the init
- * have no heap strings to send. The library turns it into a struct error.
+ * Why a container could not be set up, as a fixed block that travels in both protocols: the launcher and the
+ * init have no heap strings to send. The library turns it into a struct error.
  */
 #pragma once
 
@@ -15,11 +15,11 @@ struct setup_failure {
         char hint[256];      /* the fix, or "" */
 };
 
-/* Fills it in; `setting` and `hint` may be NULL. Returns -errnum (-EINVAL if 0), for `return failure_set(...)`. */
-int failure_set(struct setup_failure *failure, int errnum, const char *setting, const char *hint, const char *format, ...)
-    _printf_(5, 6);
+/* Fills it in; `setting` and `hint` may be NULL. Returns -errnum (-EINVAL if 0), for `return
+ * failure_set(...)`. */
+int failure_set(struct setup_failure *failure, int errnum, const char *setting, const char *hint,
+    const char *format, ...) _printf_(5, 6);
 
 /* The same for something that the host lacks. */
-int failure_unenforced(
-    struct setup_failure *failure, int errnum, const char *setting, const char *hint, const char *format, ...)
-    _printf_(5, 6);
+int failure_unenforced(struct setup_failure *failure, int errnum, const char *setting, const char *hint,
+    const char *format, ...) _printf_(5, 6);

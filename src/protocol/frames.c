@@ -50,7 +50,8 @@ int frame_send(int socket, enum guest_frame_type type, const void *head, size_t 
         return 0;
 }
 
-int frame_receive(int socket, uint16_t *ret_type, void *payload, uint32_t *ret_size, int fds[FD_PASS_MAX], size_t *ret_n)
+int frame_receive(
+    int socket, uint16_t *ret_type, void *payload, uint32_t *ret_size, int fds[FD_PASS_MAX], size_t *ret_n)
 {
         struct guest_header header;
         size_t n = 0;

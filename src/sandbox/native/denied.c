@@ -29,7 +29,8 @@ int denied_answer(struct denied *denied)
         /* The kernel wants the first struct zeroed; both may grow, but these parts of them stay. */
         struct seccomp_notif call = {};
         if (ioctl(denied->listener, SECCOMP_IOCTL_NOTIF_RECV, &call) < 0)
-                return errno == EINTR || errno == ENOENT ? -EAGAIN : -errno; /* ENOENT: the caller died meanwhile */
+                return errno == EINTR || errno == ENOENT ? -EAGAIN
+                                                         : -errno; /* ENOENT: the caller died meanwhile */
         struct seccomp_notif_resp answer = {.id = call.id, .error = -EPERM};
         (void)ioctl(denied->listener, SECCOMP_IOCTL_NOTIF_SEND, &answer); /* fails only if the caller died */
         return count(denied, call.data.nr);

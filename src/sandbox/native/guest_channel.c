@@ -54,8 +54,8 @@ static int fill(struct guest_channel *channel, size_t wanted)
         while (channel->have < wanted) {
                 int fds[FD_PASS_MAX];
                 size_t n = 0;
-                ssize_t got = fd_receive(channel->socket, channel->buffer + channel->have, wanted - channel->have, fds, &n,
-                    &channel->sender, MSG_DONTWAIT);
+                ssize_t got = fd_receive(channel->socket, channel->buffer + channel->have,
+                    wanted - channel->have, fds, &n, &channel->sender, MSG_DONTWAIT);
                 if (got == -EAGAIN)
                         return 0;
                 if (got <= 0)

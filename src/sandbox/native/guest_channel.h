@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The supervisor's end of the guest protocol: whole frames out of a stream, without ever blocking on
- * reads. Frames are sent with frame_send() (protocol/frames.h), which blocks no longer than the socket's send time-out.
+ * reads. Frames are sent with frame_send() (protocol/frames.h), which blocks no longer than the socket's
+ * send time-out.
  */
 #pragma once
 
@@ -11,14 +12,17 @@
 #include <sys/types.h>
 
 struct guest_channel {
-        int socket;     /* -1: closed */
-        char *buffer;   /* header and payload of the frame being received */
+        int socket;   /* -1: closed */
+        char *buffer; /* header and payload of the frame being received */
         size_t have, room;
         int fds[FD_PASS_MAX]; /* that came with it; the caller takes or they are closed with the channel */
         size_t fd_count;
-        pid_t sender;   /* of the bytes received last, as seen from here */
+        pid_t sender; /* of the bytes received last, as seen from here */
 };
-#define GUEST_CHANNEL_INIT {.socket = -1}
+#define GUEST_CHANNEL_INIT                                                                                  \
+        {                                                                                                   \
+                .socket = -1                                                                                \
+        }
 
 struct guest_frame {
         uint16_t type;

@@ -16,7 +16,8 @@ extern const char embedded_launcher_end[];
 #define MFD_EXEC 0x0010U
 #endif
 
-/* A copy in memory that nobody can change any more. The descriptor is far above those that the child will use. */
+/* A copy in memory that nobody can change any more. The descriptor is far above those that the child will
+ * use. */
 static int sealed_copy(void)
 {
         static const char name[] = "mai-sandbox-launcher";
@@ -78,12 +79,14 @@ int launcher_start(struct launcher_client *ret, struct error *err)
         _cleanup_(closep) int theirs = fcntl(low, F_DUPFD_CLOEXEC, LAUNCHER_SOCKET_FD + 16);
         _cleanup_(closep) int program = sealed_copy();
         if (theirs < 0 || program < 0)
-                return error_set(err, ERROR_BACKEND, program < 0 ? -program : errno, NULL, "copying the launcher to memory");
+                return error_set(err, ERROR_BACKEND, program < 0 ? -program : errno, NULL,
+                    "copying the launcher to memory");
         pid_t pid;
         int r = spawn(program, theirs, &pid);
         if (r < 0)
                 return error_set(err, ERROR_BACKEND, -r,
-                    "/proc must be mounted, and memory files executable (sysctl vm.memfd_noexec)", "starting the launcher");
+                    "/proc must be mounted, and memory files executable (sysctl vm.memfd_noexec)",
+                    "starting the launcher");
         *ret = (struct launcher_client){.pid = pid, .socket = take_fd(&ours)};
         return 0;
 }
@@ -99,11 +102,12 @@ void launcher_stop(struct launcher_client *client)
         client->ready = false;
 }
 
-int launcher_send(struct launcher_client *client, void *message, enum launcher_message_type type, size_t size,
-    const int *fds, size_t n, struct error *err)
+int launcher_send(struct launcher_client *client, void *message, enum launcher_message_type type,
+    size_t size, const int *fds, size_t n, struct error *err)
 {
         struct launcher_header *header = message;
-        *header = (struct launcher_header){.version = LAUNCHER_PROTOCOL_VERSION, .type = type, .size = (uint32_t)size};
+        *header = (struct launcher_header){
+            .version = LAUNCHER_PROTOCOL_VERSION, .type = type, .size = (uint32_t)size};
         int r = fd_send(client->socket, message, size, fds, n);
         return r < 0 ? error_set(err, ERROR_BACKEND, -r, NULL, "talking to the launcher") : 0;
 }
@@ -111,26 +115,28 @@ int launcher_send(struct launcher_client *client, void *message, enum launcher_m
 int failure_to_error(const struct setup_failure *failure, struct error *err)
 {
         char message[sizeof failure->message + sizeof failure->setting + 4];
-        (void)snprintf(message, sizeof message, "%.31s%s%.255s", failure->setting, failure->setting[0] ? ": " : "",
-            failure->message);
+        (void)snprintf(message, sizeof message, "%.31s%s%.255s", failure->setting,
+            failure->setting[0] ? ": " : "", failure->message);
         return error_set(err, failure->unenforced ? ERROR_UNENFORCED : ERROR_BACKEND, failure->errnum,
             failure->hint[0] ? failure->hint : NULL, "%s", message);
 }
 
-int launcher_receive(struct launcher_client *client, bool wait, union launcher_message *ret, int fds[FD_PASS_MAX],
-    size_t *ret_n, struct error *err)
+int launcher_receive(struct launcher_client *client, bool wait, union launcher_message *ret,
+    int fds[FD_PASS_MAX], size_t *ret_n, struct error *err)
 {
         size_t n = 0;
         ssize_t size = fd_receive(client->socket, ret, sizeof *ret, fds, &n, NULL, wait ? 0 : MSG_DONTWAIT);
         if (size == -EAGAIN)
                 return 0;
         if (size <= 0)
-                return error_set(err, ERROR_BACKEND, size < 0 ? (int)-size : EPIPE, NULL, "the launcher is gone");
+                return error_set(
+                    err, ERROR_BACKEND, size < 0 ? (int)-size : EPIPE, NULL, "the launcher is gone");
         if ((size_t)size < sizeof ret->header || ret->header.size != (uint32_t)size ||
             ret->header.version != LAUNCHER_PROTOCOL_VERSION) {
                 for (size_t i = 0; i < n; i++)
                         (void)close(fds[i]);
-                return error_set(err, ERROR_INTERNAL, EBADMSG, NULL, "the launcher sent a malformed message");
+                return error_set(
+                    err, ERROR_INTERNAL, EBADMSG, NULL, "the launcher sent a malformed message");
         }
         if (ret->header.type == LAUNCHER_FAILED)
                 return failure_to_error(&ret->failed.failure, err);

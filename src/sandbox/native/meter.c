@@ -45,7 +45,8 @@ int meter_open(struct meter *meter, int version, uint32_t controllers, const int
                 return 0;
         for (int i = 0; i < METER_FILE_COUNT_; i++) {
                 const char *name = version == 2 ? file_names[i].v2 : file_names[i].v1;
-                enum launcher_controller where = version == 2 ? CONTROLLER_UNIFIED : file_names[i].v1_controller;
+                enum launcher_controller where =
+                    version == 2 ? CONTROLLER_UNIFIED : file_names[i].v1_controller;
                 if (where == CONTROLLER_CPUACCT && meter->directories[where] < 0)
                         where = CONTROLLER_CPU; /* mounted together */
                 if (name && meter->directories[where] >= 0)
@@ -64,7 +65,8 @@ void meter_close(struct meter *meter)
         close_and_forget(&meter->disk);
 }
 
-/* The number behind `key` at the start of a line ("" for the file's only number); NOT_MEASURED if it is not there. */
+/* The number behind `key` at the start of a line ("" for the file's only number); NOT_MEASURED if it is not
+ * there. */
 static uint64_t number_after(const char *text, const char *key)
 {
         size_t size = strlen(key);
@@ -102,7 +104,8 @@ void meter_read(const struct meter *meter, struct usage *ret)
         memset(ret, 0xff, sizeof *ret); /* NOT_MEASURED throughout */
         if (meter->version == 2) {
                 char text[1024];
-                if (meter->files[METER_CPU] >= 0 && fd_pread_small(meter->files[METER_CPU], text, sizeof text) > 0) {
+                if (meter->files[METER_CPU] >= 0 &&
+                    fd_pread_small(meter->files[METER_CPU], text, sizeof text) > 0) {
                         ret->cpu_nsec = number_after(text, "usage_usec") * 1000;
                         ret->cpu_user_nsec = number_after(text, "user_usec") * 1000;
                         ret->cpu_system_nsec = number_after(text, "system_usec") * 1000;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading what a container uses and which of its limits struck, from its cgroup directories (v1 and v2) and its file
- * system. Files are opened once; a reading is a handful of preads.
+ * Reading what a container uses and which of its limits struck, from its cgroup directories (v1 and v2) and
+ * its file system. Files are opened once; a reading is a handful of preads.
  */
 #pragma once
 
@@ -22,16 +22,16 @@ enum meter_file {
 };
 
 struct meter {
-        int version;                          /* of the cgroups; 0: nothing to read */
-        int directories[CONTROLLER_COUNT_];   /* -1: none */
-        int files[METER_FILE_COUNT_];         /* -1: not there */
-        int oom_event;                        /* v1: eventfd told of an out-of-memory situation; -1 */
-        int disk;                             /* O_PATH of the writable file system; -1 */
+        int version;                        /* of the cgroups; 0: nothing to read */
+        int directories[CONTROLLER_COUNT_]; /* -1: none */
+        int files[METER_FILE_COUNT_];       /* -1: not there */
+        int oom_event;                      /* v1: eventfd told of an out-of-memory situation; -1 */
+        int disk;                           /* O_PATH of the writable file system; -1 */
 };
 #define METER_INIT                                                                                          \
         {                                                                                                   \
-                .directories = {-1, -1, -1, -1, -1, -1}, .files = {-1, -1, -1, -1, -1, -1, -1, -1, -1}, .oom_event = -1, \
-                .disk = -1                                                                                  \
+                .directories = {-1, -1, -1, -1, -1, -1}, .files = {-1, -1, -1, -1, -1, -1, -1, -1, -1},     \
+                .oom_event = -1, .disk = -1                                                                 \
         }
 
 /* Takes over the directories (by controller) that came with CREATED. 0 or -errno. */

@@ -20,8 +20,8 @@ static const char *const namespace_files[NAMESPACE_COUNT_] = {
     [NAMESPACE_CGROUP] = "ns/cgroup",
 };
 
-static const char *const from_kernel[] = {"uid", "gid", "groups", "capabilities", "no_new_privs", "seccomp", "namespaces",
-    "read_only_root", "cgroup", "limits", "host_uid"};
+static const char *const from_kernel[] = {"uid", "gid", "groups", "capabilities", "no_new_privs", "seccomp",
+    "namespaces", "read_only_root", "cgroup", "limits", "host_uid"};
 static const char *const from_guest[] = {"landlock_abi"};
 
 static int read_namespaces(int proc, uint64_t inodes[NAMESPACE_COUNT_], struct error *err)
@@ -29,7 +29,8 @@ static int read_namespaces(int proc, uint64_t inodes[NAMESPACE_COUNT_], struct e
         for (int i = 0; i < NAMESPACE_COUNT_; i++) {
                 struct stat st;
                 if (fstatat(proc, namespace_files[i], &st, 0) < 0)
-                        return error_set(err, ERROR_BACKEND, errno, NULL, "reading %s of a process", namespace_files[i]);
+                        return error_set(
+                            err, ERROR_BACKEND, errno, NULL, "reading %s of a process", namespace_files[i]);
                 inodes[i] = st.st_ino;
         }
         return 0;
@@ -60,7 +61,8 @@ int readback_begin(struct evidence *evidence, const struct meter *meter, struct 
         const int *directories = meter->directories;
         if (meter->version == 1) {
                 evidence->memory_max = read_limit(directories[CONTROLLER_MEMORY], "memory.limit_in_bytes");
-                evidence->memory_swap_max = read_limit(directories[CONTROLLER_MEMORY], "memory.memsw.limit_in_bytes");
+                evidence->memory_swap_max =
+                    read_limit(directories[CONTROLLER_MEMORY], "memory.memsw.limit_in_bytes");
                 evidence->pids_max = read_limit(directories[CONTROLLER_PIDS], "pids.max");
                 evidence->cpu_quota_usec = read_limit(directories[CONTROLLER_CPU], "cpu.cfs_quota_us");
                 evidence->cpu_period_usec = read_limit(directories[CONTROLLER_CPU], "cpu.cfs_period_us");
@@ -154,12 +156,14 @@ static void read_status(struct evidence *evidence, const char *text)
         evidence->cpus_allowed = count_cpus(status_value(text, "Cpus_allowed_list"));
 }
 
-/* The id inside that stands for the one host id of a map of one line. UINT32_MAX if the map is anything else. */
+/* The id inside that stands for the one host id of a map of one line. UINT32_MAX if the map is anything
+ * else. */
 static uint32_t inside_id(int proc, const char *file, uint32_t host_id)
 {
         char text[256];
         unsigned inside, outside, count;
-        if (fd_read_small(proc, file, text, sizeof text) <= 0 || sscanf(text, "%u %u %u", &inside, &outside, &count) != 3)
+        if (fd_read_small(proc, file, text, sizeof text) <= 0 ||
+            sscanf(text, "%u %u %u", &inside, &outside, &count) != 3)
                 return UINT32_MAX;
         const char *newline = strchr(text, '\n');
         bool single = count == 1 && newline && newline[1] == '\0';
@@ -185,11 +189,14 @@ static bool in_cgroup(int proc, const struct meter *meter, const char *path)
                 for (const char *line = text; *line && !found;) {
                         const char *end = strchrnul(line, '\n');
                         const char *first = memchr(line, ':', (size_t)(end - line));
-                        const char *second = first ? memchr(first + 1, ':', (size_t)(end - first - 1)) : NULL;
+                        const char *second =
+                            first ? memchr(first + 1, ':', (size_t)(end - first - 1)) : NULL;
                         size_t name_size = strlen(name);
-                        if (second && (size_t)(end - second) > name_size && memcmp(end - name_size, name, name_size) == 0) {
+                        if (second && (size_t)(end - second) > name_size &&
+                            memcmp(end - name_size, name, name_size) == 0) {
                                 char controllers[128];
-                                (void)snprintf(controllers, sizeof controllers, ",%.*s,", (int)(second - first - 1), first + 1);
+                                (void)snprintf(controllers, sizeof controllers, ",%.*s,",
+                                    (int)(second - first - 1), first + 1);
                                 char wanted[16];
                                 (void)snprintf(wanted, sizeof wanted, ",%s,", lines[i].word);
                                 found = strstr(controllers, wanted) != NULL;
@@ -202,13 +209,15 @@ static bool in_cgroup(int proc, const struct meter *meter, const char *path)
         return true;
 }
 
-int readback_process(struct evidence *evidence, pid_t pid, const struct meter *meter, const char *cgroup_path, struct error *err)
+int readback_process(struct evidence *evidence, pid_t pid, const struct meter *meter,
+    const char *cgroup_path, struct error *err)
 {
         char path[32], text[4096];
         (void)snprintf(path, sizeof path, "/proc/%d", (int)pid);
         _cleanup_(closep) int proc = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
         if (proc < 0 || fd_read_small(proc, "status", text, sizeof text) <= 0)
-                return error_set(err, ERROR_BACKEND, errno, NULL, "reading what is enforced on process %d", (int)pid);
+                return error_set(
+                    err, ERROR_BACKEND, errno, NULL, "reading what is enforced on process %d", (int)pid);
         read_status(evidence, text);
         evidence->uid = inside_id(proc, "uid_map", evidence->host_uid);
         evidence->gid = inside_id(proc, "gid_map", evidence->host_gid);
@@ -216,8 +225,8 @@ int readback_process(struct evidence *evidence, pid_t pid, const struct meter *m
         if (r < 0)
                 return r;
         if (meter->version != 0 && !in_cgroup(proc, meter, cgroup_path))
-                return error_set(err, ERROR_MISMATCH, 0, NULL, "mem_limit: the kernel says that process %d is not in cgroup %s",
-                    (int)pid, cgroup_path);
+                return error_set(err, ERROR_MISMATCH, 0, NULL,
+                    "mem_limit: the kernel says that process %d is not in cgroup %s", (int)pid, cgroup_path);
         (void)snprintf(evidence->cgroup_path, sizeof evidence->cgroup_path, "%s", cgroup_path);
 
         struct statvfs root;
@@ -227,13 +236,16 @@ int readback_process(struct evidence *evidence, pid_t pid, const struct meter *m
         evidence->read_only_root = root.f_flag & ST_RDONLY;
         struct statfs disk;
         if (meter->disk < 0 || fstatfs(meter->disk, &disk) < 0)
-                return error_set(err, ERROR_BACKEND, errno, NULL, "looking at the container's writable directories");
+                return error_set(
+                    err, ERROR_BACKEND, errno, NULL, "looking at the container's writable directories");
         evidence->disk_bytes = (uint64_t)disk.f_blocks * (uint64_t)disk.f_bsize;
         evidence->disk_inodes = (uint64_t)disk.f_files;
 
         if (evidence->seccomp_mode == 2) {
-                (void)snprintf(evidence->seccomp_profile, sizeof evidence->seccomp_profile, "%s", seccomp_profile_name);
-                (void)snprintf(evidence->seccomp_sha256, sizeof evidence->seccomp_sha256, "%s", seccomp_profile_sha256());
+                (void)snprintf(
+                    evidence->seccomp_profile, sizeof evidence->seccomp_profile, "%s", seccomp_profile_name);
+                (void)snprintf(evidence->seccomp_sha256, sizeof evidence->seccomp_sha256, "%s",
+                    seccomp_profile_sha256());
         }
         evidence->network = "none";
         memcpy(evidence->kernel_says, from_kernel, sizeof from_kernel);
