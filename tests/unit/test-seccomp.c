@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs the generated filters, instruction by instruction, over every number and many arguments, and compares with a
- * second statement of what is meant: names in alphabetical lists, numbers from libseccomp, and argument rules written
- * down as C that truncates as the kernel does. Whoever changes the table says it here again.
+ * Runs the generated filters, instruction by instruction, over every number and many arguments, and compares
+ * with a second statement of what is meant: names in alphabetical lists, numbers from libseccomp, and
+ * argument rules written down as C that truncates as the kernel does. Whoever changes the table says it here
+ * again.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -71,7 +72,8 @@ static const char reported[] =
 
 #define FAIL(number) (SECCOMP_RET_ERRNO | (number))
 #define NUMBERS 1101
-#define NEWEST 450 /* set_mempolicy_home_node: the last one of Linux 6.1, whose calls the table names all */
+#define NEWEST 450 /* set_mempolicy_home_node: the last one of Linux 6.1, whose calls the table names all   \
+                    */
 
 static bool listed(const char *list, const char *name)
 {
@@ -84,8 +86,8 @@ static bool listed(const char *list, const char *name)
 
 static uint32_t expect_clone(const __u64 *args)
 {
-        static const uint32_t namespaces[] = {0x00020000, 0x02000000, 0x04000000, 0x08000000,
-            0x10000000, 0x20000000, 0x40000000};
+        static const uint32_t namespaces[] = {
+            0x00020000, 0x02000000, 0x04000000, 0x08000000, 0x10000000, 0x20000000, 0x40000000};
         for (size_t i = 0; i < ARRAY_SIZE(namespaces); i++)
                 if ((uint32_t)args[0] & namespaces[i])
                         return SECCOMP_RET_USER_NOTIF;
@@ -94,7 +96,8 @@ static uint32_t expect_clone(const __u64 *args)
 
 static uint32_t expect_socket(const __u64 *args)
 {
-        int family = (int)args[0], type = (int)args[1] & ~(SOCK_CLOEXEC | SOCK_NONBLOCK), protocol = (int)args[2];
+        int family = (int)args[0], type = (int)args[1] & ~(SOCK_CLOEXEC | SOCK_NONBLOCK),
+            protocol = (int)args[2];
         if (family == 1)
                 return SECCOMP_RET_ALLOW;
         if (family != 2 && family != 10)
@@ -106,8 +109,9 @@ static uint32_t expect_socket(const __u64 *args)
 
 static uint32_t expect_ioctl(const __u64 *args)
 {
-        static const unsigned int good[] = {0x5401, 0x540f, 0x5411, 0x5413, 0x541b, 0x5421, 0x5450, 0x5451, 0x5452,
-            0x8905, 0x8910, 0x8912, 0x8913, 0x8915, 0x8919, 0x891b, 0x8921, 0x8927, 0x8933, 0x80086601};
+        static const unsigned int good[] = {0x5401, 0x540f, 0x5411, 0x5413, 0x541b, 0x5421, 0x5450, 0x5451,
+            0x5452, 0x8905, 0x8910, 0x8912, 0x8913, 0x8915, 0x8919, 0x891b, 0x8921, 0x8927, 0x8933,
+            0x80086601};
         for (size_t i = 0; i < ARRAY_SIZE(good); i++)
                 if ((unsigned int)args[1] == good[i])
                         return SECCOMP_RET_ALLOW;
@@ -116,8 +120,8 @@ static uint32_t expect_ioctl(const __u64 *args)
 
 static uint32_t expect_prctl(const __u64 *args)
 {
-        static const int good[] = {1, 2, 3, 4, 7, 13, 15, 16, 21, 23, 25, 27, 29, 30, 34, 36, 37, 38, 39, 40, 41, 42,
-            52, 0x53564d41};
+        static const int good[] = {1, 2, 3, 4, 7, 13, 15, 16, 21, 23, 25, 27, 29, 30, 34, 36, 37, 38, 39, 40,
+            41, 42, 52, 0x53564d41};
         for (size_t i = 0; i < ARRAY_SIZE(good); i++)
                 if ((int)args[0] == good[i])
                         return SECCOMP_RET_ALLOW;
@@ -126,7 +130,8 @@ static uint32_t expect_prctl(const __u64 *args)
 
 static uint32_t expect_personality(const __u64 *args)
 {
-        return (unsigned int)args[0] == 0 || (unsigned int)args[0] == UINT32_MAX ? SECCOMP_RET_ALLOW : FAIL(EPERM);
+        return (unsigned int)args[0] == 0 || (unsigned int)args[0] == UINT32_MAX ? SECCOMP_RET_ALLOW
+                                                                                 : FAIL(EPERM);
 }
 
 static uint32_t expect_setrlimit(const __u64 *args)
@@ -167,10 +172,17 @@ static const struct ruled {
         const char *name;
         uint32_t (*expect)(const __u64 *args);
 } ruled[] = {
-    {"clone", expect_clone},           {"socket", expect_socket},       {"socketpair", expect_socket},
-    {"ioctl", expect_ioctl},           {"prctl", expect_prctl},         {"personality", expect_personality},
-    {"setrlimit", expect_setrlimit},   {"prlimit64", expect_prlimit},   {"mknod", expect_mknod},
-    {"mknodat", expect_mknodat},       {"move_pages", expect_move_pages},
+    {"clone", expect_clone},
+    {"socket", expect_socket},
+    {"socketpair", expect_socket},
+    {"ioctl", expect_ioctl},
+    {"prctl", expect_prctl},
+    {"personality", expect_personality},
+    {"setrlimit", expect_setrlimit},
+    {"prlimit64", expect_prlimit},
+    {"mknod", expect_mknod},
+    {"mknodat", expect_mknodat},
+    {"move_pages", expect_move_pages},
 };
 
 struct expectation {
@@ -180,7 +192,8 @@ struct expectation {
 
 static struct expectation expectation_of(uint32_t number)
 {
-        char *name = number < NUMBERS ? seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, (int)number) : NULL;
+        char *name =
+            number < NUMBERS ? seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, (int)number) : NULL;
         struct expectation result = {.action = FAIL(ENOSYS)};
         for (size_t i = 0; name && i < ARRAY_SIZE(ruled); i++)
                 if (strcmp(ruled[i].name, name) == 0)
@@ -205,7 +218,8 @@ struct machine {
         size_t longest;
 };
 
-/* The subset of classic BPF that the kernel can evaluate when it loads a filter: anything else is a failure. */
+/* The subset of classic BPF that the kernel can evaluate when it loads a filter: anything else is a failure.
+ */
 static uint32_t run(struct machine *machine, const struct seccomp_data *data)
 {
         uint32_t accumulator = 0;
@@ -241,7 +255,8 @@ static uint32_t run(struct machine *machine, const struct seccomp_data *data)
         return 0;
 }
 
-static void check(struct machine machines[2], const struct seccomp_data *data, const struct expectation *expectation)
+static void check(
+    struct machine machines[2], const struct seccomp_data *data, const struct expectation *expectation)
 {
         uint32_t wanted = expectation->expect ? expectation->expect(data->args) : expectation->action;
         for (size_t m = 0; m < 2; m++) {
@@ -255,13 +270,14 @@ static void check(struct machine machines[2], const struct seccomp_data *data, c
         }
 }
 
-/* Low halves that mean something to some rule, with neighbours; each also comes with something in the high half. */
-static const uint32_t interesting[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 11, 15, 16, 17, 22, 29, 35, 38, 39, 40, 41, 44, 47,
-    59, 132, 136, 262, 0x7e, 0x80, 0x11, 0x800, 0x801, 0x80001, 0x80802, 0x80003, 0x1000, 0x11b6, 0x2000, 0x2180,
-    0x4000, 0x41ff, 0x6000, 0x61b0, 0x8000, 0x81a4, 0xa000, 0xc000, 0xf000, 0x18000, 0x12180, 0x5401, 0x5402, 0x5412,
-    0x5413, 0x541c, 0x5421, 0x8933, 0x8946, 0x40049409, 0x80086601, 0x20000, 0x2000000, 0x4000000, 0x8000000,
-    0x10000000, 0x20000000, 0x40000000, 0x80000000, 0x1000011, 0x3d0f00, 0x4111, 0x40000, 0x400000, 0x53564d41,
-    0x59616d61, 0xffffffff};
+/* Low halves that mean something to some rule, with neighbours; each also comes with something in the high
+ * half. */
+static const uint32_t interesting[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 11, 15, 16, 17, 22, 29, 35, 38, 39, 40,
+    41, 44, 47, 59, 132, 136, 262, 0x7e, 0x80, 0x11, 0x800, 0x801, 0x80001, 0x80802, 0x80003, 0x1000, 0x11b6,
+    0x2000, 0x2180, 0x4000, 0x41ff, 0x6000, 0x61b0, 0x8000, 0x81a4, 0xa000, 0xc000, 0xf000, 0x18000, 0x12180,
+    0x5401, 0x5402, 0x5412, 0x5413, 0x541c, 0x5421, 0x8933, 0x8946, 0x40049409, 0x80086601, 0x20000,
+    0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000, 0x80000000, 0x1000011, 0x3d0f00,
+    0x4111, 0x40000, 0x400000, 0x53564d41, 0x59616d61, 0xffffffff};
 static const uint64_t highs[] = {0, 1, 0x10000000, 0xffffffff};
 
 static uint64_t argument_number(size_t i)
@@ -272,14 +288,17 @@ static uint64_t argument_number(size_t i)
 
 static void every_number(void **state)
 {
-        struct machine machines[2] = {{.program = seccomp_program(true)}, {.program = seccomp_program(false)}};
+        struct machine machines[2] = {
+            {.program = seccomp_program(true)}, {.program = seccomp_program(false)}};
         size_t by_rule = 0;
         for (uint32_t number = 0; number < NUMBERS; number++) {
                 struct expectation expectation = expectation_of(number);
                 struct seccomp_data data = {.nr = (int)number, .arch = NATIVE};
                 by_rule += expectation.expect != NULL;
-                /* Two arguments take all pairs of values; the third takes few, or all where a rule reads it alone. */
-                static const uint64_t third[] = {0, 1, 6, 17, 132, UINT64_C(0x100000000), UINT64_C(0x100000006)};
+                /* Two arguments take all pairs of values; the third takes few, or all where a rule reads it
+                 * alone. */
+                static const uint64_t third[] = {
+                    0, 1, 6, 17, 132, UINT64_C(0x100000000), UINT64_C(0x100000006)};
                 size_t step = expectation.expect ? 1 : 41;
                 for (size_t a = 0; a < ARGUMENTS; a += step)
                         for (size_t b = 0; b < ARGUMENTS; b += step)
@@ -303,9 +322,11 @@ static void every_number(void **state)
 
 static void every_low_ioctl_and_prctl(void **state)
 {
-        struct machine machines[2] = {{.program = seccomp_program(true)}, {.program = seccomp_program(false)}};
+        struct machine machines[2] = {
+            {.program = seccomp_program(true)}, {.program = seccomp_program(false)}};
         struct seccomp_data data = {.arch = NATIVE};
-        static const char *const names[] = {"ioctl", "prctl", "socket", "personality", "prlimit64", "mknodat"};
+        static const char *const names[] = {
+            "ioctl", "prctl", "socket", "personality", "prlimit64", "mknodat"};
         for (size_t n = 0; n < ARRAY_SIZE(names); n++) {
                 data.nr = seccomp_syscall_resolve_name(names[n]);
                 assert_true(data.nr >= 0);
@@ -321,7 +342,8 @@ static void every_low_ioctl_and_prctl(void **state)
 static void hot_calls_are_near(void **state)
 {
         struct machine machine = {.program = seccomp_program(true)};
-        static const char *const hot[] = {"read", "write", "close", "mmap", "futex", "openat", "munmap", "brk"};
+        static const char *const hot[] = {
+            "read", "write", "close", "mmap", "futex", "openat", "munmap", "brk"};
         for (size_t i = 0; i < ARRAY_SIZE(hot); i++) {
                 struct seccomp_data data = {.nr = seccomp_syscall_resolve_name(hot[i]), .arch = NATIVE};
                 assert_int_equal(run(&machine, &data), SECCOMP_RET_ALLOW);
@@ -332,7 +354,8 @@ static void hot_calls_are_near(void **state)
 
 static void foreign_conventions(void **state)
 {
-        struct machine machines[2] = {{.program = seccomp_program(true)}, {.program = seccomp_program(false)}};
+        struct machine machines[2] = {
+            {.program = seccomp_program(true)}, {.program = seccomp_program(false)}};
         static const uint32_t foreign[] = {AUDIT_ARCH_I386, AUDIT_ARCH_ARM, AUDIT_ARCH_MIPS64, 0, UINT32_MAX,
             NATIVE ^ 1U, NATIVE == AUDIT_ARCH_X86_64 ? AUDIT_ARCH_AARCH64 : AUDIT_ARCH_X86_64};
         struct expectation killed = {.action = SECCOMP_RET_KILL_PROCESS};
@@ -341,7 +364,8 @@ static void foreign_conventions(void **state)
                         struct seccomp_data data = {.nr = number, .arch = foreign[i]};
                         check(machines, &data, &killed);
                 }
-        static const uint32_t bases[] = {0x40000000, 0x7ffff000, 0x80000000, 0xc0000000, 0xfffff000, 0x3ffff000};
+        static const uint32_t bases[] = {
+            0x40000000, 0x7ffff000, 0x80000000, 0xc0000000, 0xfffff000, 0x3ffff000};
         for (size_t i = 0; i < ARRAY_SIZE(bases); i++)
                 for (uint32_t low = 0; low < 0x1000; low++) {
                         struct seccomp_data data = {.nr = (int)(bases[i] + low), .arch = NATIVE};
@@ -358,31 +382,31 @@ static void known_bypasses(void **state)
                 uint64_t args[3];
                 uint32_t action;
         } cases[] = {
-            {"socket", {0x100000028, 1, 0}, FAIL(EAFNOSUPPORT)},         /* AF_VSOCK */
-            {"socket", {0x10000000a, 3, 0}, FAIL(EPERM)},                /* AF_INET6, raw */
-            {"socket", {38, 5, 0}, FAIL(EAFNOSUPPORT)},                  /* AF_ALG */
-            {"socket", {16, 3, 0}, FAIL(EAFNOSUPPORT)},                  /* AF_NETLINK */
-            {"socket", {17, 3, 0}, FAIL(EAFNOSUPPORT)},                  /* AF_PACKET */
-            {"socket", {44, 3, 0}, FAIL(EAFNOSUPPORT)},                  /* AF_XDP */
-            {"socket", {2, 0x80003, 1}, FAIL(EPERM)},                    /* raw ICMP */
-            {"socket", {2, 2, 1}, FAIL(EPERM)},                          /* ping */
-            {"socket", {2, 0x80801, 6}, SECCOMP_RET_ALLOW},              /* TCP */
-            {"ioctl", {0, 0x5412, 0}, FAIL(ENOTTY)},                     /* TIOCSTI */
-            {"ioctl", {0, 0x100005412, 0}, FAIL(ENOTTY)},                /* the same */
-            {"ioctl", {0, 0x541c, 0}, FAIL(ENOTTY)},                     /* TIOCLINUX */
-            {"clone", {0x10000011, 0, 0}, SECCOMP_RET_USER_NOTIF},       /* CLONE_NEWUSER */
-            {"clone", {0x110000011, 0, 0}, SECCOMP_RET_USER_NOTIF},      /* with garbage above */
-            {"clone", {0x1000000000000011, 0, 0}, SECCOMP_RET_ALLOW},    /* only garbage: a plain fork */
-            {"clone", {0x3d0f00, 0, 0}, SECCOMP_RET_ALLOW},              /* a thread */
-            {"clone", {0x4111, 0, 0}, SECCOMP_RET_ALLOW},                /* posix_spawn */
+            {"socket", {0x100000028, 1, 0}, FAIL(EAFNOSUPPORT)},      /* AF_VSOCK */
+            {"socket", {0x10000000a, 3, 0}, FAIL(EPERM)},             /* AF_INET6, raw */
+            {"socket", {38, 5, 0}, FAIL(EAFNOSUPPORT)},               /* AF_ALG */
+            {"socket", {16, 3, 0}, FAIL(EAFNOSUPPORT)},               /* AF_NETLINK */
+            {"socket", {17, 3, 0}, FAIL(EAFNOSUPPORT)},               /* AF_PACKET */
+            {"socket", {44, 3, 0}, FAIL(EAFNOSUPPORT)},               /* AF_XDP */
+            {"socket", {2, 0x80003, 1}, FAIL(EPERM)},                 /* raw ICMP */
+            {"socket", {2, 2, 1}, FAIL(EPERM)},                       /* ping */
+            {"socket", {2, 0x80801, 6}, SECCOMP_RET_ALLOW},           /* TCP */
+            {"ioctl", {0, 0x5412, 0}, FAIL(ENOTTY)},                  /* TIOCSTI */
+            {"ioctl", {0, 0x100005412, 0}, FAIL(ENOTTY)},             /* the same */
+            {"ioctl", {0, 0x541c, 0}, FAIL(ENOTTY)},                  /* TIOCLINUX */
+            {"clone", {0x10000011, 0, 0}, SECCOMP_RET_USER_NOTIF},    /* CLONE_NEWUSER */
+            {"clone", {0x110000011, 0, 0}, SECCOMP_RET_USER_NOTIF},   /* with garbage above */
+            {"clone", {0x1000000000000011, 0, 0}, SECCOMP_RET_ALLOW}, /* only garbage: a plain fork */
+            {"clone", {0x3d0f00, 0, 0}, SECCOMP_RET_ALLOW},           /* a thread */
+            {"clone", {0x4111, 0, 0}, SECCOMP_RET_ALLOW},             /* posix_spawn */
             {"clone3", {0, 88, 0}, FAIL(ENOSYS)},
-            {"prctl", {0x100000016, 2, 0}, FAIL(EPERM)},                 /* PR_SET_SECCOMP */
-            {"prlimit64", {0, 4, 0x7fff00000000}, FAIL(EPERM)},          /* the pointer's low half is 0 */
+            {"prctl", {0x100000016, 2, 0}, FAIL(EPERM)},        /* PR_SET_SECCOMP */
+            {"prlimit64", {0, 4, 0x7fff00000000}, FAIL(EPERM)}, /* the pointer's low half is 0 */
             {"prlimit64", {0, 0x100000004, 0x1000}, FAIL(EPERM)},
             {"prlimit64", {0, 4, 0}, SECCOMP_RET_ALLOW},
-            {"prlimit64", {0x100000001, 7, 0x1000}, FAIL(EPERM)},        /* the init's limits */
+            {"prlimit64", {0x100000001, 7, 0x1000}, FAIL(EPERM)}, /* the init's limits */
             {"setrlimit", {0x100000004, 0x1000, 0}, FAIL(EPERM)},
-            {"mknodat", {0, 0, 0x12180}, SECCOMP_RET_USER_NOTIF},        /* S_IFCHR with garbage above 16 bits */
+            {"mknodat", {0, 0, 0x12180}, SECCOMP_RET_USER_NOTIF}, /* S_IFCHR with garbage above 16 bits */
             {"io_uring_setup", {8, 0, 0}, SECCOMP_RET_USER_NOTIF},
             {"open_by_handle_at", {0, 0, 0}, SECCOMP_RET_USER_NOTIF},
             {"ptrace", {16, 1, 0}, SECCOMP_RET_USER_NOTIF},
