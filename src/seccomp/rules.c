@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * What arguments decide. The comment above a rule says how wide the kernel reads each argument that it
- * looks at. The constants are written as numbers with their names beside them where the headers of the
- * oldest supported system lack one, or where two headers that define them cannot be included together.
- */
+/* What arguments decide. The comment above a rule says how wide the kernel reads what the rule looks at. */
 #include "seccomp/rules.h"
 
 #include <asm/ioctls.h>
@@ -114,9 +110,8 @@ static const struct seccomp_clause prctl_clauses[] = {
         WHEN2(VERDICT_ALLOW, EQUAL(0, PR_CAP_AMBIENT), EQUAL(1, PR_CAP_AMBIENT_IS_SET)),
 };
 RULE(seccomp_rule_prctl, prctl_clauses, VERDICT_EPERM,
-        "names, parent-death signal, dumpable, subreaper, timer slack, huge pages, no_new_privs, "
-        "and questions; else "
-        "EPERM");
+        "names, parent-death signal, dumpable, subreaper, timer slack, huge pages, no_new_privs, and "
+        "questions; else EPERM");
 
 /* personality(unsigned int). Other values switch address randomisation off or make data executable. */
 static const struct seccomp_clause personality_clauses[] = {
