@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * System call numbers of this architecture, -1 for calls that it does not have: newer architectures never got the old
- * forms, and older kernel headers lack the newest. The table can so name all of them.
+ * System call numbers of this architecture, -1 for calls that it does not have: newer architectures never
+ * got the old forms, and older kernel headers lack the newest. The table can so name all of them.
  */
 #pragma once
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The allow-list of system calls: what a program in a container may ask of the kernel, and why. A call that no group
- * names, or that is newer than this table, returns ENOSYS, as on an older kernel. docs/SECCOMP.md is printed from here.
- *
- * CALL(name) takes the group's verdict; RULED(name, rule) lets the arguments decide (rules.c). The container's init
- * runs under the same filter.
+ * The allow-list of system calls: what a program in a container may ask of the kernel, and why. A call
+ * that no group names, or that is newer than this table, returns ENOSYS, as on an older kernel.
+ * docs/SECCOMP.md is printed from here.  CALL(name) takes the group's verdict; RULED(name, rule) lets the
+ * arguments decide (rules.c). The container's init runs under the same filter.
  */
 #include "seccomp/numbers.h"
 #include "seccomp/rules.h"
@@ -160,50 +159,60 @@ static const struct seccomp_call machine[] = {
 
 const struct seccomp_group seccomp_groups[] = {
         GROUP(files, VERDICT_ALLOW, "Files",
-                "the mount tree and the uid decide what can be reached; the container's own tmpfs is all that can be "
-                "written"),
-        GROUP(waiting, VERDICT_ALLOW, "Pipes, polling, events", "act on descriptors that the program holds"),
-        GROUP(memory, VERDICT_ALLOW, "Memory", "of the calling process; the cgroup bounds it, rlimits bound mlock"),
+                "the mount tree and the uid decide what can be reached; the container's own tmpfs is all "
+                "that can be written"),
+        GROUP(waiting, VERDICT_ALLOW, "Pipes, polling, events",
+                "act on descriptors that the program holds"),
+        GROUP(memory, VERDICT_ALLOW, "Memory",
+                "of the calling process; the cgroup bounds it, rlimits bound mlock"),
         GROUP(processes, VERDICT_ALLOW, "Processes and threads",
-                "inside the container's own pid namespace, bounded by its pids limit; running code from a memfd gives "
-                "nothing that a file in /tmp would not"),
-        GROUP(signals, VERDICT_ALLOW, "Signals", "reach only processes of the container; its init is immune"),
+                "inside the container's own pid namespace, bounded by its pids limit; running code from "
+                "a memfd gives nothing that a file in /tmp would not"),
+        GROUP(signals, VERDICT_ALLOW, "Signals",
+                "reach only processes of the container; its init is immune"),
         GROUP(clocks, VERDICT_ALLOW, "Clocks and timers", "reading and waiting"),
         GROUP(identity, VERDICT_ALLOW, "Identity and facts",
-                "programs set the ids that they already have; to others the kernel says no for want of capabilities"),
+                "programs set the ids that they already have; to others the kernel says no for want of "
+                "capabilities"),
         GROUP(scheduling, VERDICT_ALLOW, "Scheduling and limits",
                 "lowering is free, raising needs capabilities, and the cpuset and CPU quota hold"),
         GROUP(sockets, VERDICT_ALLOW, "Sockets",
-                "loopback of the container's own network namespace; every other family is kernel code that nothing "
-                "ordinary needs (AF_ALG, AF_VSOCK, AF_NETLINK, AF_PACKET, AF_XDP)"),
-        GROUP(messages, VERDICT_ALLOW, "System V and POSIX messages", "in the container's own ipc namespace"),
+                "loopback of the container's own network namespace; every other family is kernel code "
+                "that nothing ordinary needs (AF_ALG, AF_VSOCK, AF_NETLINK, AF_PACKET, AF_XDP)"),
+        GROUP(messages, VERDICT_ALLOW, "System V and POSIX messages",
+                "in the container's own ipc namespace"),
         GROUP(fall_back, VERDICT_ENOSYS, "Newer or rarer ways",
-                "clone3 and friends: pointers to flags cannot be judged by a filter, and libraries fall back; the init "
-                "uses Landlock before the filter is in force"),
+                "clone3 and friends: pointers to flags cannot be judged by a filter, and libraries fall "
+                "back; the init uses Landlock before the filter is in force"),
         GROUP(page_cache, VERDICT_ENOSYS, "Pages into pipes",
-                "put pages of shared files themselves into pipes, which let CVE-2022-0847 write to files that could only "
-                "be read; programs fall back to read and write, sendfile and copy_file_range stay"),
+                "put pages of shared files themselves into pipes, which let CVE-2022-0847 write to files "
+                "that could only be read; programs fall back to read and write, sendfile and "
+                "copy_file_range stay"),
         GROUP(old_aio, VERDICT_ENOSYS, "Kernel AIO", "databases use it, scripts do not"),
         GROUP(obsolete, VERDICT_ENOSYS, "Obsolete", "gone from kernels, or should be"),
         GROUP(sync_all, VERDICT_EPERM, "sync",
-                "would flush every file system of the host; it returns nothing, and nothing in the container needs it"),
+                "would flush every file system of the host; it returns nothing, and nothing in the "
+                "container needs it"),
         GROUP(own_filter, VERDICT_EPERM, "Own filters",
                 "a program's own filter outranks ours: it could hide what ours reports"),
         GROUP(others, VERDICT_EPERM, "Other processes", "compare or steer the memory of other processes"),
         GROUP(odd, VERDICT_EPERM, "Rare and risky",
-                "clock steering (whose reading form a filter cannot tell apart), segment descriptors, and leftovers of "
-                "the denied"),
-        GROUP(mounts, VERDICT_NOTIFY, "Mounts and namespaces", "the container's walls; no ordinary program builds them"),
+                "clock steering (whose reading form a filter cannot tell apart), segment descriptors, "
+                "and leftovers of the denied"),
+        GROUP(mounts, VERDICT_NOTIFY, "Mounts and namespaces",
+                "the container's walls; no ordinary program builds them"),
         GROUP(surfaces, VERDICT_NOTIFY, "Large attack surfaces",
-                "where kernels keep breaking, or that see beyond namespaces (keys, handles, the kernel's log)"),
+                "where kernels keep breaking, or that see beyond namespaces (keys, handles, the kernel's "
+                "log)"),
         GROUP(snooping, VERDICT_NOTIFY, "Snooping", "read and write other processes, the init among them"),
         GROUP(machine, VERDICT_NOTIFY, "The machine", "an administrator's calls"),
 };
 const size_t seccomp_groups_count = ARRAY_SIZE(seccomp_groups);
 
 const char *const seccomp_hot_calls[] = {
-        "read", "write", "openat", "close", "newfstatat", "fstat", "lseek", "mmap", "munmap", "mprotect", "brk",
-        "futex", "rt_sigaction", "rt_sigprocmask", "poll", "epoll_wait", "pread64", "getdents64", "readlink",
-        "recvfrom", "sendto", "recvmsg", "sendmsg", "clock_nanosleep", "sched_yield", "madvise", "wait4",
+        "read", "write", "openat", "close", "newfstatat", "fstat", "lseek", "mmap", "munmap", "mprotect",
+        "brk", "futex", "rt_sigaction", "rt_sigprocmask", "poll", "epoll_wait", "pread64", "getdents64",
+        "readlink", "recvfrom", "sendto", "recvmsg", "sendmsg", "clock_nanosleep", "sched_yield",
+        "madvise", "wait4",
 };
 const size_t seccomp_hot_calls_count = ARRAY_SIZE(seccomp_hot_calls);
