@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A ledger in a directory of its own, and processes that use it, for the tests of the ledger and what stands on it. */
+/* A ledger in a directory of its own, and processes that use it, for the tests of the ledger and what stands
+ * on it. */
 #pragma once
 
 #include <setjmp.h>
@@ -49,7 +50,7 @@ _unused_ static unsigned count_files(const char *prefix)
         unsigned n = 0;
         for (struct dirent *entry; dir && (entry = readdir(dir));)
                 n += entry->d_name[0] != '.' && strcmp(entry->d_name, "lock") != 0 &&
-                    strncmp(entry->d_name, prefix, strlen(prefix)) == 0;
+                     strncmp(entry->d_name, prefix, strlen(prefix)) == 0;
         if (dir)
                 (void)closedir(dir);
         return n;
@@ -65,16 +66,16 @@ _unused_ static void write_file(const char *name, const char *text)
 }
 
 /* A claim that fits easily. */
-#define CLAIM                                                                                                \
-        ((struct ledger_claim){.cpus = 1,                                                                    \
-            .memory = 1 << 20,                                                                               \
-            .trust_level = "unknown",                                                                        \
-            .backend = "native",                                                                             \
-            .level_concurrency = 100,                                                                        \
-            .host_cpu_share = 2,                                                                             \
-            .host_mem_share = 1 << 30,                                                                       \
-            .queue_when_full = true,                                                                         \
-            .queue_length = 100,                                                                             \
+#define CLAIM                                                                                               \
+        ((struct ledger_claim){.cpus = 1,                                                                   \
+            .memory = 1 << 20,                                                                              \
+            .trust_level = "unknown",                                                                       \
+            .backend = "native",                                                                            \
+            .level_concurrency = 100,                                                                       \
+            .host_cpu_share = 2,                                                                            \
+            .host_mem_share = 1 << 30,                                                                      \
+            .queue_when_full = true,                                                                        \
+            .queue_length = 100,                                                                            \
             .queue_timeout = 30})
 
 _unused_ static struct ledger_entry *claim_or_fail(struct ledger *ledger, struct ledger_claim claim)

@@ -179,8 +179,8 @@ static void queue_full_and_timeout(void **state)
         claim.queue_length = 3;
         claim.queue_timeout = 0.3;
         uint64_t begin = clock_now();
-        claim_and_fail(ledger, claim, -1, ERROR_BUSY, "cpu_share", "2 of 2", "2 runs waiting ahead", "waited 0.3",
-            "queue_timeout", NULL);
+        claim_and_fail(ledger, claim, -1, ERROR_BUSY, "cpu_share", "2 of 2", "2 runs waiting ahead",
+            "waited 0.3", "queue_timeout", NULL);
         double took = nsec_to_sec(clock_now() - begin);
         assert_true(took >= 0.3 && took < 0.8);
         claim.queue_timeout = 0;
@@ -307,9 +307,8 @@ static void ten_at_once(void **state)
                         struct ledger_entry *mine = claim_or_fail(own, CLAIM);
                         int now = __atomic_add_fetch(&shared->holding, 1, __ATOMIC_SEQ_CST);
                         int most = __atomic_load_n(&shared->most, __ATOMIC_SEQ_CST);
-                        while (now > most &&
-                            !__atomic_compare_exchange_n(
-                                &shared->most, &most, now, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+                        while (now > most && !__atomic_compare_exchange_n(&shared->most, &most, now, false,
+                                                 __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
                                 ;
                         shared->order[__atomic_fetch_add(&shared->started, 1, __ATOMIC_SEQ_CST)] = i;
                         (void)usleep(30000 + (useconds_t)i * 1000);
@@ -329,8 +328,8 @@ static void ten_at_once(void **state)
         assert_int_equal(shared->started, 10);
         assert_int_equal(shared->most, 2);
         /*
-         * Two may be let in by one release, and then it is the scheduler who says which of them gets to its next
-         * line first: neighbours may be swapped, no more.
+         * Two may be let in by one release, and then it is the scheduler who says which of them gets to its
+         * next line first: neighbours may be swapped, no more.
          */
         for (int i = 0; i < 10; i++)
                 assert_true(abs(shared->order[i] - i) <= 1);

@@ -38,7 +38,8 @@ static void record_text(void **state)
         assert_int_equal(back.micro_cpus, 1500000);
         assert_int_equal(back.ticket, 0); /* not part of it */
 
-        /* Cut at any place, or with any one byte changed to a letter that fits nowhere: damaged, output untouched. */
+        /* Cut at any place, or with any one byte changed to a letter that fits nowhere: damaged, output
+         * untouched. */
         for (int i = 0; i < size; i++) {
                 char bad[RECORD_TEXT_MAX];
                 struct record_data untouched = {.slot = 99};
@@ -75,10 +76,11 @@ static void record_names(void **state)
         assert_string_equal(name, "waiting.7");
         assert_int_equal(record_name_parse(name, &data), RECORD_WAITING);
         assert_int_equal(data.ticket, 7);
-        static const char *const others[] = {".", "..", "lock", "new", "", "waiting.", "waiting.-1", "waiting.1x",
-            "waiting.18446744073709551615", ID, ID ".1", ID ".1.", ID "..native", ID ".65536.native",
-            ID ".123456.native", ID ".1.Native", ID ".1.a/b", ID ".1.abcdefghijklmnop", ID "0.1.native",
-            "00112233445566778899aabbccddeefg.1.native", "00112233445566778899AABBCCDDEEFF.1.native"};
+        static const char *const others[] = {".", "..", "lock", "new", "", "waiting.", "waiting.-1",
+            "waiting.1x", "waiting.18446744073709551615", ID, ID ".1", ID ".1.", ID "..native",
+            ID ".65536.native", ID ".123456.native", ID ".1.Native", ID ".1.a/b", ID ".1.abcdefghijklmnop",
+            ID "0.1.native", "00112233445566778899aabbccddeefg.1.native",
+            "00112233445566778899AABBCCDDEEFF.1.native"};
         for (size_t i = 0; i < ARRAY_SIZE(others); i++)
                 assert_int_equal(record_name_parse(others[i], &data), RECORD_OTHER);
 }
@@ -238,7 +240,8 @@ static void damaged_records(void **state)
         write_file("waiting.5", "nonsense");
         write_file("new", "half a rec");
         write_file("stranger", "not ours");
-        assert_int_equal(symlinkat("/dev/zero", ledger->dirfd, "30112233445566778899aabbccddeeff.6.native"), 0);
+        assert_int_equal(
+            symlinkat("/dev/zero", ledger->dirfd, "30112233445566778899aabbccddeeff.6.native"), 0);
         assert_int_equal(mkfifoat(ledger->dirfd, "40112233445566778899aabbccddeeff.7.native", 0600), 0);
         assert_int_equal(mkdirat(ledger->dirfd, "50112233445566778899aabbccddeeff.8.native", 0700), 0);
 
@@ -333,13 +336,15 @@ static void runtime_dir(void **state)
         assert_true(pid >= 0);
         if (pid == 0) {
                 static const char *const values[] = {NULL, "", "relative", "/does/not/exist"};
-                static const char *const words[] = {"not set", "not set", "no absolute path", "/does/not/exist"};
+                static const char *const words[] = {
+                    "not set", "not set", "no absolute path", "/does/not/exist"};
                 if (setuid(12345) < 0)
                         _exit(2);
                 for (size_t i = 0; i < ARRAY_SIZE(values); i++) {
                         struct ledger *ledger = NULL;
                         _cleanup_(error_clear) struct error err = {};
-                        (void)(values[i] ? setenv("XDG_RUNTIME_DIR", values[i], 1) : unsetenv("XDG_RUNTIME_DIR"));
+                        (void)(values[i] ? setenv("XDG_RUNTIME_DIR", values[i], 1)
+                                         : unsetenv("XDG_RUNTIME_DIR"));
                         if (ledger_open(&ledger, &err) >= 0 || err.code != ERROR_STATE || !err.hint ||
                             !strstr(err.message, "XDG_RUNTIME_DIR") || !strstr(err.message, words[i]))
                                 _exit(10 + (int)i);
