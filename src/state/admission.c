@@ -125,12 +125,24 @@ static int set_busy(
         return -EBUSY;
 }
 
+/*
+ * The smallest slot that no record has, dead or alive: what used it may not be gone while its record is
+ * there. Of n records, one of the first n + 1 slots is free.
+ */
 static int find_slot(const struct scan *scan, uint64_t *ret, struct error *err)
 {
-        for (unsigned i = 0; i < sizeof scan->slots; i++) {
-                if (scan->slots[i] == 0xff)
-                        continue;
-                *ret = i * 8 + (unsigned)__builtin_ctz(~(unsigned)scan->slots[i]);
+        size_t count = scan->record_count + 1;
+        _cleanup_(freep) bool *used = calloc(count, sizeof *used);
+        if (!used)
+                return error_oom(err);
+        for (size_t i = 0; i < scan->record_count; i++)
+                if (!scan->records[i].claimed && scan->records[i].data.slot < count)
+                        used[scan->records[i].data.slot] = true;
+        uint64_t slot = 0;
+        while (used[slot])
+                slot++;
+        if (slot < RECORD_SLOTS) {
+                *ret = slot;
                 return 0;
         }
         (void)error_set(err, ERROR_BUSY, 0, "wait for other runs to end, or run `mai-sandbox prune`",

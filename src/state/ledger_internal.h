@@ -54,7 +54,6 @@ struct scan {
         struct record_data *waiters; /* live, in order of arrival */
         size_t waiter_count, waiter_room;
         size_t dead_count;
-        uint8_t slots[RECORD_SLOTS / 8]; /* a bit for each in use */
 };
 
 /* Reads the directory; `lock` must be held. Removes what dead waiters left. Clear the scan also after a

@@ -75,8 +75,6 @@ static int take_container(struct ledger *ledger, const char *name, const struct 
                 return 0;
         if (held < 0)
                 return error_set(err, ERROR_STATE, -held, NULL, "cannot read %s/%s", ledger->path, name);
-        /* The slot is taken as long as the file is there, dead or alive: what used it may not be gone. */
-        scan->slots[from_name->slot / 8] |= (uint8_t)(1U << (from_name->slot % 8));
         struct scan_record *record = scan_add_record(scan);
         if (!record)
                 return error_oom(err);
@@ -125,7 +123,8 @@ int scan_directory(struct ledger *ledger, struct scan *scan, struct error *err)
         memset(scan, 0, sizeof *scan);
         if (lseek(ledger->dirfd, 0, SEEK_SET) < 0)
                 return error_set(err, ERROR_STATE, errno, NULL, "cannot read %s", ledger->path);
-        _Alignas(struct dirent64) char buffer[16384];
+        _Alignas(struct dirent64) char
+            buffer[2048]; /* small: each fresh page of the stack costs a short process more than a call */
         for (;;) {
                 ssize_t n = getdents64(ledger->dirfd, buffer, sizeof buffer);
                 if (n < 0)
