@@ -16,7 +16,10 @@ struct managed_container {
         struct ledger_entry *entry;
 };
 
-/* Opens the ledger and, ahead of need, the native backend. */
+/*
+ * Opens the native backend ahead of need. That it can't be opened, or the ledger's directory can't be used, is told
+ * by the first create() or prune() that needs them.
+ */
 int container_manager_open(struct container_manager **ret, struct error *err);
 struct container_manager *container_manager_close(struct container_manager *manager);
 
@@ -30,5 +33,8 @@ int container_manager_create(struct container_manager *manager, const struct con
 /* After DESTROYED (complete) or a failure: forgets it, and frees the container. */
 void container_manager_release(struct container_manager *manager, struct managed_container *managed, bool complete);
 
-/* Removes what dead supervisors left. */
+/*
+ * Removes what dead supervisors left. *ret_removed counts what was removed also when something else was kept, which
+ * makes this fail with the first reason.
+ */
 int container_manager_prune(struct container_manager *manager, unsigned *ret_removed, struct error *err);

@@ -76,3 +76,9 @@ int ledger_each(struct ledger *ledger, int (*visit)(const struct ledger_record *
  */
 int ledger_each_dead(struct ledger *ledger, int (*clean)(const struct ledger_record *record, void *user), void *user,
     unsigned *ret_cleaned, struct error *err);
+
+/*
+ * Did the last claim find dead records? It has read them anyway, so that whoever cleans up at each start needs
+ * ledger_each_dead() only then.
+ */
+bool ledger_saw_dead(const struct ledger *ledger);
