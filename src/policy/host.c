@@ -36,46 +36,39 @@ static bool cgroup_path(const char *table, const char *controller, char *path, s
         return false;
 }
 
-/* v2: the smallest memory.max from our cgroup up to the root that we see. */
-static uint64_t memory_limit_v2(const char *table)
+/* A hierarchy in which memory is limited. */
+static const struct {
+        const char *controller; /* in /proc/self/cgroup; "": v2 */
+        const char *mount;
+        const char *file;
+} hierarchies[] = {
+    {"memory", "/sys/fs/cgroup/memory", "memory.limit_in_bytes"},
+    {"", "/sys/fs/cgroup", "memory.max"},
+};
+
+/*
+ * The smallest limit from our cgroup up to the root that we see. A container may see its own cgroup as the root, while
+ * the table still has the host's path: what does not exist is passed over. (v1 also sums this up in memory.stat, but
+ * reading that makes the kernel gather all counters first, which takes longer than reading the policy.)
+ */
+static uint64_t memory_limit(const char *table, size_t hierarchy)
 {
         char path[PATH_MAX], file[PATH_MAX + 64], text[32];
         uint64_t smallest = UINT64_MAX;
-        if (!cgroup_path(table, "", path, sizeof path))
+        if (!cgroup_path(table, hierarchies[hierarchy].controller, path, sizeof path))
                 return smallest;
-        for (;;) {
+        for (char *slash = path + strlen(path); slash; slash = strrchr(path, '/')) {
                 uint64_t limit;
-                (void)snprintf(file, sizeof file, "/sys/fs/cgroup%s/memory.max", path);
+                *slash = '\0';
+                (void)snprintf(file, sizeof file, "%s%s/%s", hierarchies[hierarchy].mount, path,
+                    hierarchies[hierarchy].file);
                 if (fd_read_small(AT_FDCWD, file, text, sizeof text) > 0) {
                         text[strcspn(text, "\n")] = '\0';
                         if (parse_u64(text, &limit))
                                 smallest = MIN(smallest, limit);
                 }
-                char *slash = strrchr(path, '/');
-                if (!slash)
-                        return smallest;
-                *slash = '\0';
         }
-}
-
-/* v1 keeps the smallest of the whole chain in memory.stat. A container sees its own cgroup as the root. */
-static uint64_t memory_limit_v1(const char *table)
-{
-        static const char word[] = "hierarchical_memory_limit ";
-        char path[PATH_MAX], file[PATH_MAX + 64], text[4096];
-        uint64_t limit;
-        if (!cgroup_path(table, "memory", path, sizeof path))
-                return UINT64_MAX;
-        (void)snprintf(file, sizeof file, "/sys/fs/cgroup/memory%s/memory.stat", path);
-        if (fd_read_small(AT_FDCWD, file, text, sizeof text) <= 0 &&
-            fd_read_small(AT_FDCWD, "/sys/fs/cgroup/memory/memory.stat", text, sizeof text) <= 0)
-                return UINT64_MAX;
-        char *at = strstr(text, word);
-        if (!at)
-                return UINT64_MAX;
-        at += sizeof word - 1;
-        at[strcspn(at, "\n")] = '\0';
-        return parse_u64(at, &limit) ? limit : UINT64_MAX;
+        return smallest;
 }
 
 void policy_host_capacity(unsigned *ret_cpus, uint64_t *ret_memory)
@@ -92,8 +85,8 @@ void policy_host_capacity(unsigned *ret_cpus, uint64_t *ret_memory)
 
         char table[8192];
         if (fd_read_small(AT_FDCWD, "/proc/self/cgroup", table, sizeof table) > 0) {
-                memory = MIN(memory, memory_limit_v1(table));
-                memory = MIN(memory, memory_limit_v2(table));
+                for (size_t i = 0; i < ARRAY_SIZE(hierarchies); i++)
+                        memory = MIN(memory, memory_limit(table, i));
         }
         *ret_memory = memory;
 }
