@@ -9,8 +9,8 @@ struct command {
         const char *name;
         const char *synopsis; /* what follows the name */
         const char *summary;
-        unsigned option_bit;  /* FOR_* */
-        const char *details;  /* for --help, or NULL */
+        unsigned option_bit; /* FOR_* */
+        const char *details; /* for --help, or NULL */
         /* argv: the words after the name. Returns the exit status. */
         int (*main)(const struct command *command, int argc, char **argv);
 };
@@ -36,11 +36,11 @@ char *help_text(const struct command *command);
 /* Prints that text to standard output. Returns the exit status. */
 int help_print(const struct command *command);
 
-/* "WORD: unknown command; did you mean …?" among the subcommands whose name begins with `prefix`. Returns 2. */
+/* "WORD: unknown command; did you mean …?" among the subcommands that begin with `prefix`. Returns 2. */
 int command_unknown(const char *prefix, const char *word);
 
 /*
- * For the small subcommands: parses the options and refuses operands. Returns -1 to go on, or the exit status (help
- * was printed, or an error).
+ * For the small subcommands: parses the options and refuses operands. Returns -1 to go on, or the exit
+ * status (help was printed, or an error).
  */
 int command_parse(const struct command *command, int argc, char **argv, struct option_list *ret_list);

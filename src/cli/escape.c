@@ -26,11 +26,21 @@ static bool is_hidden(uint32_t code)
         return false;
 }
 
+/* By its first byte; 0 if no sequence begins with it. */
+static size_t sequence_length(unsigned char first)
+{
+        if (first < 0x80)
+                return 1;
+        if (first < 0xc0 || first >= 0xf8)
+                return 0;
+        return first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+}
+
 /* Length of the valid UTF-8 sequence at `at` (shortest form, no surrogates, at most U+10FFFF), or 0. */
 static size_t decode(const unsigned char *at, size_t size, uint32_t *ret_code)
 {
         static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
-        size_t length = at[0] < 0x80 ? 1 : at[0] < 0xc0 ? 0 : at[0] < 0xe0 ? 2 : at[0] < 0xf0 ? 3 : at[0] < 0xf8 ? 4 : 0;
+        size_t length = sequence_length(at[0]);
         if (length == 0 || length > size)
                 return 0;
         uint32_t code = length == 1 ? at[0] : at[0] & (0x7fU >> length);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Makes text that came from a program or a caller harmless inside our own messages: what would move the cursor,
- * start an escape sequence, break the line or reorder the display is shown as \n, \x1b or \u202e instead.
- * A backslash stays as it is, so ordinary text is never changed.
+ * Makes text that came from a program or a caller harmless inside our own messages: what would move the
+ * cursor, start an escape sequence, break the line or reorder the display is shown as \n, \x1b or \u202e
+ * instead. A backslash stays as it is, so ordinary text is never changed.
  */
 #pragma once
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/run_common.h"
 
-static int set_command(mai_request *request, char **operands, int count, struct error *err, mai_error **ret_error)
+static int set_command(
+    mai_request *request, char **operands, int count, struct error *err, mai_error **ret_error)
 {
         (void)err;
         return mai_request_set_command(request, (const char *const *)operands, (size_t)count, ret_error);

@@ -8,12 +8,13 @@
 
 static int append_commands(struct strbuf *text)
 {
-        int r = strbuf_append_text(text, "Runs generated Python code so that it cannot hurt the machine it runs on.\n\n"
-                                         "Usage: mai-sandbox COMMAND ...\n\n");
+        int r = strbuf_append_text(text,
+            "Runs generated Python code so that it cannot hurt the machine it runs on.\n\n"
+            "Usage: mai-sandbox COMMAND ...\n\n");
         for (size_t i = 0; r == 0 && i < cli_command_count; i++)
                 if (!strchr(cli_commands[i].name, ' '))
-                        r = strbuf_appendf(text, "  %-8s %-30s %s\n", cli_commands[i].name, cli_commands[i].synopsis,
-                            cli_commands[i].summary);
+                        r = strbuf_appendf(text, "  %-8s %-30s %s\n", cli_commands[i].name,
+                            cli_commands[i].synopsis, cli_commands[i].summary);
         return r == 0 ? strbuf_append_text(text, "\nmai-sandbox COMMAND --help tells more.\n") : r;
 }
 
@@ -25,7 +26,8 @@ static int append_options(struct strbuf *text, unsigned command_bit)
                 if (!(option->commands & command_bit))
                         continue;
                 char head[64];
-                (void)snprintf(head, sizeof head, "%s %s", option->name, option->placeholder ? option->placeholder : "");
+                (void)snprintf(head, sizeof head, "%s %s", option->name,
+                    option->placeholder ? option->placeholder : "");
                 r = strbuf_appendf(text, "  %-22s %s\n", head, option->help);
         }
         return r;
@@ -33,16 +35,18 @@ static int append_options(struct strbuf *text, unsigned command_bit)
 
 static int append_command(struct strbuf *text, const struct command *command)
 {
-        int r = strbuf_appendf(text, "Usage: mai-sandbox %s%s%s\n\n", command->name, command->synopsis[0] ? " " : "",
-            command->synopsis);
+        int r = strbuf_appendf(text, "Usage: mai-sandbox %s%s%s\n\n", command->name,
+            command->synopsis[0] ? " " : "", command->synopsis);
         if (r == 0)
                 r = command->details ? strbuf_append_text(text, command->details)
                                      : strbuf_appendf(text, "Command to %s.\n", command->summary);
         /* A command of commands lists those. */
         size_t size = strlen(command->name);
         for (size_t i = 0; r == 0 && i < cli_command_count; i++)
-                if (strncmp(cli_commands[i].name, command->name, size) == 0 && cli_commands[i].name[size] == ' ')
-                        r = strbuf_appendf(text, "  %-14s %s\n", cli_commands[i].name, cli_commands[i].summary);
+                if (strncmp(cli_commands[i].name, command->name, size) == 0 &&
+                    cli_commands[i].name[size] == ' ')
+                        r = strbuf_appendf(
+                            text, "  %-14s %s\n", cli_commands[i].name, cli_commands[i].summary);
         return r == 0 ? append_options(text, command->option_bit) : r;
 }
 

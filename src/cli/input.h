@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The program's standard input. It never gets a descriptor of the caller's files, sockets or terminal: through one it
- * could reopen the file for writing (/proc/self/fd), talk to the socket's peer, or type into the terminal (TIOCSTI).
- * Only a pipe is handed on as it is; files and sockets are copied into one by a thread; anything else means empty input.
+ * The program's standard input. It never gets a descriptor of the caller's files, sockets or terminal:
+ * through one it could reopen the file for writing (/proc/self/fd), talk to the socket's peer, or type into
+ * the terminal (TIOCSTI). Only a pipe is handed on as it is; files and sockets are copied into one by a
+ * thread; anything else means empty input.
  */
 #pragma once
 
@@ -14,11 +15,15 @@ struct input {
         int opened; /* descriptor to close at the end, or -1 */
 };
 
-#define INPUT_INIT {.fd = -1, .opened = -1}
+#define INPUT_INIT                                                                                          \
+        {                                                                                                   \
+                .fd = -1, .opened = -1                                                                      \
+        }
 
 void input_close(struct input *input);
 
-/* The file named by --stdin. A directory, a terminal or another device than /dev/null is an error (ERROR_USAGE). */
+/* The file named by --stdin. A directory, a terminal or another device than /dev/null is an error
+ * (ERROR_USAGE). */
 int input_open(const char *path, struct input *ret, struct error *err);
 
 /* Our own standard input. */

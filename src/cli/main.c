@@ -7,8 +7,8 @@
 #include <poll.h>
 
 /*
- * Makes sure that descriptors 0 to 2 are open. Otherwise the next file that is opened, say the policy, would become
- * standard output and be written to. One poll() asks about all three.
+ * Makes sure that descriptors 0 to 2 are open. Otherwise the next file that is opened, say the policy, would
+ * become standard output and be written to. One poll() asks about all three.
  */
 static bool fill_standard_descriptors(void)
 {

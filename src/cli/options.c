@@ -15,7 +15,8 @@ const struct option_spec cli_options[] = {
     {"--backend", "NAME", SETTING, VALUE_TEXT, "backend", FOR_RUN, "isolation backend, e.g. native"},
     {"--image", "NAME", SETTING, VALUE_TEXT, "image", FOR_RUN, "file tree to run in, e.g. host"},
     {"--timeout", "SECONDS", SETTING, VALUE_SECONDS, "timeout", FOR_RUN, "wall-clock limit"},
-    {"--memory", "SIZE", SETTING, VALUE_SIZE_OR_SHARE, "mem_limit", FOR_RUN, "memory limit, e.g. 256m or 10%"},
+    {"--memory", "SIZE", SETTING, VALUE_SIZE_OR_SHARE, "mem_limit", FOR_RUN,
+        "memory limit, e.g. 256m or 10%"},
     {"--cpus", "N", SETTING, VALUE_CPUS, "cpu_count", FOR_RUN, "number of CPUs; may be a fraction"},
     {"--pids", "N", SETTING, VALUE_COUNT, "pids_limit", FOR_RUN, "most processes and threads"},
     {"--cpu-time", "SECONDS", SETTING, VALUE_SECONDS, "cpu_time", FOR_RUN,
@@ -82,7 +83,8 @@ static const struct {
     [VALUE_CPUS] = {is_positive_decimal, "a number above zero, e.g. 2 or 0.5"},
     [VALUE_COUNT] = {is_positive_count, "a whole number above zero, e.g. 64"},
     [VALUE_SIZE] = {is_positive_size, "bytes above zero, e.g. 1048576, 512k, 64m or 1g"},
-    [VALUE_SIZE_OR_SHARE] = {is_size_or_share, "bytes above zero, e.g. 1048576, 512k, 64m or 1g, or 10% of the host"},
+    [VALUE_SIZE_OR_SHARE] = {is_size_or_share,
+        "bytes above zero, e.g. 1048576, 512k, 64m or 1g, or 10% of the host"},
 };
 
 bool option_value_is_valid(enum option_value kind, const char *value, const char **ret_expected)
@@ -126,8 +128,8 @@ static int unknown_option(
 
         const char *nearest = suggest(name, size, names);
         if (nearest)
-                return error_set(
-                    err, ERROR_USAGE, 0, hint, "%.*s: unknown option; did you mean %s?", (int)size, name, nearest);
+                return error_set(err, ERROR_USAGE, 0, hint, "%.*s: unknown option; did you mean %s?",
+                    (int)size, name, nearest);
         return error_set(err, ERROR_USAGE, 0, hint, "%.*s: unknown option", (int)size, name);
 }
 
@@ -161,18 +163,19 @@ int options_parse(const char *command, unsigned command_bit, int argc, char *con
                 const char *value = word[size] == '=' ? word + size + 1 : NULL;
                 if (spec->value == VALUE_NONE) {
                         if (value)
-                                return error_set(err, ERROR_USAGE, 0, hint, "%s: takes no value", spec->name);
+                                return error_set(
+                                    err, ERROR_USAGE, 0, hint, "%s: takes no value", spec->name);
                         value = "";
                 } else {
                         if (!value && at == argc)
-                                return error_set(err, ERROR_USAGE, 0, hint, "%s: needs a value: %s %s", spec->name,
-                                    spec->name, spec->placeholder);
+                                return error_set(err, ERROR_USAGE, 0, hint, "%s: needs a value: %s %s",
+                                    spec->name, spec->name, spec->placeholder);
                         if (!value)
                                 value = argv[at++];
                         const char *expected;
                         if (!option_value_is_valid(spec->value, value, &expected))
-                                return error_set(err, ERROR_USAGE, 0, hint, "%s: cannot read '%.200s'; expected %s",
-                                    spec->name, value, expected);
+                                return error_set(err, ERROR_USAGE, 0, hint,
+                                    "%s: cannot read '%.200s'; expected %s", spec->name, value, expected);
                 }
                 list.uses[list.count++] = (struct option_use){spec, value};
                 if (spec->id == OPTION_HELP)

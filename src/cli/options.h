@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The options of the command line: one table that parsing, help text, docs/CLI.md (by its test) and the request read.
- * To add an option that is a setting of the policy, add one line to the table in options.c and one to docs/CLI.md.
+ * The options of the command line: one table that parsing, help text, docs/CLI.md (by its test) and the
+ * request read. To add an option that is a setting of the policy, add one line to the table in options.c and
+ * one to docs/CLI.md.
  */
 #pragma once
 
@@ -69,9 +70,9 @@ struct option_list {
 void option_list_clear(struct option_list *list);
 
 /*
- * Parses argv[0…argc-1], the words after the subcommand, up to the first that is no option or to "--". `command` is
- * the subcommand's name for hints ("run"). Values are checked for their form only. Stops at --help. Errors are
- * ERROR_USAGE (or ERROR_MEMORY); nothing is printed.
+ * Parses argv[0…argc-1], the words after the subcommand, up to the first that is no option or to "--".
+ * `command` is the subcommand's name for hints ("run"). Values are checked for their form only. Stops at
+ * --help. Errors are ERROR_USAGE (or ERROR_MEMORY); nothing is printed.
  */
 int options_parse(const char *command, unsigned command_bit, int argc, char *const *argv,
     struct option_list *ret_list, struct error *err);

@@ -51,8 +51,8 @@ int policy_show_main(const struct command *command, int argc, char **argv)
 
         _cleanup_(api_error_freep) mai_error *error = NULL;
         _cleanup_(freep) char *text = NULL;
-        if (mai_policy_show(option_list_value(&list, OPTION_POLICY), option_list_value(&list, OPTION_TRUST), &text,
-                &error) < 0)
+        if (mai_policy_show(option_list_value(&list, OPTION_POLICY), option_list_value(&list, OPTION_TRUST),
+                &text, &error) < 0)
                 return report_api_error(error);
         return report_text(text);
 }

@@ -8,7 +8,8 @@
 static int add_environment(mai_request *request, const char *value, struct error *err, mai_error **ret_error)
 {
         if (value[0] == '=')
-                return error_set(err, ERROR_USAGE, 0, SEE_HELP, "--env: '%.200s' has no name; expected NAME=VALUE", value);
+                return error_set(err, ERROR_USAGE, 0, SEE_HELP,
+                    "--env: '%.200s' has no name; expected NAME=VALUE", value);
         if (strchr(value, '='))
                 return mai_request_add_environment(request, value, ret_error);
 
@@ -31,8 +32,8 @@ static int add_file(mai_request *request, const char *value, struct error *err, 
         if (!colon)
                 return mai_request_add_file(request, value, NULL, ret_error);
         if (colon == value || colon[1] == '\0')
-                return error_set(err, ERROR_USAGE, 0, SEE_HELP, "--file: cannot read '%.200s'; expected SRC or SRC:DEST",
-                    value);
+                return error_set(err, ERROR_USAGE, 0, SEE_HELP,
+                    "--file: cannot read '%.200s'; expected SRC or SRC:DEST", value);
         _cleanup_(freep) char *source = strndup(value, (size_t)(colon - value));
         if (!source)
                 return error_oom(err);

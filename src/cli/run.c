@@ -3,7 +3,8 @@
 
 #include "cli/input.h"
 
-static int set_python(mai_request *request, char **operands, int count, struct error *err, mai_error **ret_error)
+static int set_python(
+    mai_request *request, char **operands, int count, struct error *err, mai_error **ret_error)
 {
         int r;
         if (strcmp(operands[0], "-") == 0) {
@@ -22,5 +23,6 @@ static int set_python(mai_request *request, char **operands, int count, struct e
 
 int run_main(const struct command *command, int argc, char **argv)
 {
-        return run_common(command, argc, argv, "run: no program; name a FILE, or - for standard input", set_python);
+        return run_common(
+            command, argc, argv, "run: no program; name a FILE, or - for standard input", set_python);
 }

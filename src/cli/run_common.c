@@ -63,7 +63,8 @@ static int conclude(struct view *view, mai_result *result)
         return mai_result_exit_status(result);
 }
 
-/* A failure without a run: still the one form of answer, unless it is about words. Returns the exit status. */
+/* A failure without a run: still the one form of answer, unless it is about words. Returns the exit status.
+ */
 static int refuse(struct view *view, const mai_error *error, const mai_request *request)
 {
         _cleanup_(result_freep) mai_result *result = NULL;
@@ -79,7 +80,8 @@ static int run_request(struct view *view, const char *policy, mai_request *reque
         if (mai_sandbox_open(policy, &sandbox, &error) < 0)
                 return refuse(view, error, request);
 
-        /* Until here, also while a program is being typed, signals just end us: there is nothing to clean up. */
+        /* Until here, also while a program is being typed, signals just end us: there is nothing to clean
+         * up. */
         signals_install(sandbox);
         _cleanup_(result_freep) mai_result *result = NULL;
         if (mai_run(sandbox, request, view_event, view, &result, &error) < 0) {
@@ -97,7 +99,8 @@ static int set_input(mai_request *request, const char *path, bool used, struct i
         return r;
 }
 
-int run_common(const struct command *command, int argc, char **argv, const char *missing, program_setter set_program)
+int run_common(
+    const struct command *command, int argc, char **argv, const char *missing, program_setter set_program)
 {
         _cleanup_(error_clear) struct error err = {};
         _cleanup_(option_list_clear) struct option_list options = {};
@@ -110,7 +113,9 @@ int run_common(const struct command *command, int argc, char **argv, const char 
         bool events = option_list_value(&options, OPTION_EVENTS);
         char **operands = argv + options.operands;
         int count = argc - options.operands;
-        const char *fault = json && events ? "--json and --events exclude each other" : count == 0 ? missing : NULL;
+        const char *fault = json && events ? "--json and --events exclude each other"
+                            : count == 0   ? missing
+                                           : NULL;
         if (fault) {
                 char hint[64];
                 (void)snprintf(hint, sizeof hint, "see mai-sandbox %s --help", command->name);
@@ -133,7 +138,8 @@ int run_common(const struct command *command, int argc, char **argv, const char 
         if (r == 0)
                 r = set_program(request, operands, count, &err, &error);
         if (r == 0)
-                r = set_input(request, option_list_value(&options, OPTION_STDIN), program_is_input, &input, &err);
+                r = set_input(
+                    request, option_list_value(&options, OPTION_STDIN), program_is_input, &input, &err);
         if (r < 0)
                 return err.code != ERROR_NONE ? report_error(&err) : refuse(&view, error, request);
 

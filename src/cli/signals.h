@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ctrl-C, SIGTERM and SIGHUP cancel the run; then the program reports and exits with 128+n. The only global state of
- * the command line lives here, because a signal handler has no other way to know its sandbox.
+ * Ctrl-C, SIGTERM and SIGHUP cancel the run; then the program reports and exits with 128+n. The only global
+ * state of the command line lives here, because a signal handler has no other way to know its sandbox.
  */
 #pragma once
 
@@ -10,8 +10,9 @@
 #include "mai/sandbox.h"
 
 /*
- * From now on the signals cancel what runs in `sandbox` (system calls are interrupted, not restarted). Signals that were
- * ignored stay so (nohup). SIGPIPE no longer kills, and is back at its default in programs that we start.
+ * From now on the signals cancel what runs in `sandbox` (system calls are interrupted, not restarted).
+ * Signals that were ignored stay so (nohup). SIGPIPE no longer kills, and is back at its default in programs
+ * that we start.
  */
 void signals_install(mai_sandbox *sandbox);
 

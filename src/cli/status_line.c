@@ -8,9 +8,9 @@
 
 #include <sys/ioctl.h>
 
-#define FIRST_AFTER 0.5                   /* seconds: short runs do not flicker */
-#define EVERY (95 * NSEC_PER_MSEC)        /* a little under the sampling interval, so that no sample is skipped */
-#define NEAR_LIMIT 0.8                    /* share of a limit from which a figure is coloured */
+#define FIRST_AFTER 0.5            /* seconds: short runs do not flicker */
+#define EVERY (95 * NSEC_PER_MSEC) /* a little under the sampling interval, so that no sample is skipped */
+#define NEAR_LIMIT 0.8             /* share of a limit from which a figure is coloured */
 #define ERASE "\r\033[K"
 #define COLOUR_NEAR "\033[33m"
 #define COLOUR_OFF "\033[0m"
@@ -65,7 +65,8 @@ static void format_memory(struct field *field, uint64_t used, uint64_t limit)
                     whole == (double)(uint64_t)whole ? 0 : 1, whole, units[i]);
                 field->share = (double)used / (double)limit;
         } else {
-                (void)snprintf(field->text, sizeof field->text, "mem %.1f %s", (double)used / unit, units[i]);
+                (void)snprintf(
+                    field->text, sizeof field->text, "mem %.1f %s", (double)used / unit, units[i]);
         }
 }
 
@@ -132,7 +133,8 @@ void status_line_sample(struct status_line *line, const mai_sample *sample)
                 return;
         line->drawn = now;
 
-        /* One write, so that the terminal never shows half of it; the last column stays free, or it would wrap. */
+        /* One write, so that the terminal never shows half of it; the last column stays free, or it would
+         * wrap. */
         char text[sizeof ERASE + 640] = ERASE;
         size_t prefix = sizeof ERASE - 1;
         const char *trust = sample->trust_level ? sample->trust_level : line->trust;

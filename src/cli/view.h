@@ -22,7 +22,10 @@ struct view {
         const char *write_error_stream;
 };
 
-#define VIEW_INIT {.output = OUTLET_INIT(STDOUT_FILENO), .errors = OUTLET_INIT(STDERR_FILENO)}
+#define VIEW_INIT                                                                                           \
+        {                                                                                                   \
+                .output = OUTLET_INIT(STDOUT_FILENO), .errors = OUTLET_INIT(STDERR_FILENO)                  \
+        }
 
 void view_clear(struct view *view);
 

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A stand-in for the library behind mai/sandbox.h, so that the command line is tested without a sandbox. What it "runs"
- * is a script, one command a line:
- *     out TEXT, err TEXT      an output event (\n in TEXT is a newline)
- *     flood N                 N events of 4096 bytes on standard output
- *     sample T CPU% MEM PIDS  a sample event (limits: 10 s, 256 MiB, 64)
- *     sleep MS, cat           wait; copy standard input to standard output
- *     request                 prints what was asked for, one setting a line
- *     wait                    until cancelled
- *     exit N, limit MESSAGE, error MESSAGE|HINT
+ * A stand-in for the library behind mai/sandbox.h, so that the command line is tested without a sandbox.
+ * What it "runs" is a script, one command a line: out TEXT, err TEXT      an output event (\n in TEXT is a
+ * newline) flood N                 N events of 4096 bytes on standard output sample T CPU% MEM PIDS  a
+ * sample event (limits: 10 s, 256 MiB, 64) sleep MS, cat           wait; copy standard input to standard
+ * output request                 prints what was asked for, one setting a line wait                    until
+ * cancelled exit N, limit MESSAGE, error MESSAGE|HINT
  */
 #include "mai/sandbox.h"
 #include "util/common.h"
@@ -82,7 +79,8 @@ const char *mai_version(void)
 int mai_sandbox_open(const char *path, mai_sandbox **ret, mai_error **ret_error)
 {
         if (path && strstr(path, "bad"))
-                return fail(ret_error, "policy_invalid", "bad.yaml:3:1: unknown key 'x\033[31m'", "did you mean 'y'?");
+                return fail(ret_error, "policy_invalid", "bad.yaml:3:1: unknown key 'x\033[31m'",
+                    "did you mean 'y'?");
         *ret = calloc(1, sizeof **ret);
         return *ret ? 0 : -ENOMEM;
 }
@@ -145,7 +143,8 @@ int mai_request_set_program_file(mai_request *request, const char *path, mai_err
         return r;
 }
 
-int mai_request_set_command(mai_request *request, const char *const *argv, size_t count, mai_error **ret_error)
+int mai_request_set_command(
+    mai_request *request, const char *const *argv, size_t count, mai_error **ret_error)
 {
         int r = 0;
         for (size_t i = 0; r == 0 && i < count; i++)
@@ -261,7 +260,8 @@ static void do_line(struct run *run, char *line)
                 *rest++ = '\0';
         else
                 rest = line + strlen(line);
-        mai_sample sample = {.timeout = 10, .mem_limit = 256U << 20, .pids_limit = 64, .trust_level = "unknown"};
+        mai_sample sample = {
+            .timeout = 10, .mem_limit = 256U << 20, .pids_limit = 64, .trust_level = "unknown"};
         if (strcmp(line, "out") == 0 || strcmp(line, "err") == 0) {
                 output_text(run, line[0] == 'o' ? 1 : 2, rest);
         } else if (strcmp(line, "flood") == 0) {
@@ -320,7 +320,8 @@ int mai_run(mai_sandbox *sandbox, const mai_request *request, mai_event_handler 
                 free(script);
                 return -ENOMEM;
         }
-        struct run run = {.sandbox = sandbox, .request = request, .handler = handler, .user = user, .result = result};
+        struct run run = {
+            .sandbox = sandbox, .request = request, .handler = handler, .user = user, .result = result};
         emit(&run, (mai_event){.kind = MAI_EVENT_STATUS, .name = "creating"});
         char *at = script;
         for (char *line; !run.over && (line = strsep(&at, "\n"));)
@@ -401,7 +402,8 @@ const char *mai_result_error_hint(const mai_result *result)
 int mai_policy_check(const char *path, char **ret_path, mai_error **ret_error)
 {
         if (path && strstr(path, "bad"))
-                return fail(ret_error, "policy_invalid", "bad.yaml:3:1: unknown key 'x'", "did you mean 'y'?");
+                return fail(
+                    ret_error, "policy_invalid", "bad.yaml:3:1: unknown key 'x'", "did you mean 'y'?");
         char *copy = strdup(path ? path : "built-in");
         if (!copy)
                 return -ENOMEM;
@@ -411,7 +413,9 @@ int mai_policy_check(const char *path, char **ret_path, mai_error **ret_error)
 
 int mai_policy_show(const char *path, const char *trust_level, char **ret_text, mai_error **ret_error)
 {
-        return asprintf(ret_text, "# %s %s\n", path ? path : "-", trust_level ? trust_level : "-") < 0 ? -ENOMEM : 0;
+        return asprintf(ret_text, "# %s %s\n", path ? path : "-", trust_level ? trust_level : "-") < 0
+                   ? -ENOMEM
+                   : 0;
 }
 
 int mai_prune(unsigned *ret_removed, mai_error **ret_error)

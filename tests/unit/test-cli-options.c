@@ -35,23 +35,29 @@ static void forget(struct parsed *parsed)
         error_clear(&parsed->err);
 }
 
+/* In a table: the words, the rest of the array NULL. */
+#define LIST(...)                                                                                           \
+        {                                                                                                   \
+                __VA_ARGS__                                                                                 \
+        }
+
 #define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 static void options_end_at_the_program(void **state)
 {
         static const struct {
-                const char *const *words;
+                const char *words[12];
                 int operands;
                 size_t options;
         } cases[] = {
-            {WORDS("a.py", "--json"), 0, 0},
-            {WORDS("--json", "a.py", "--timeout", "x"), 1, 1},
-            {WORDS("--timeout", "3", "a.py"), 2, 1},
-            {WORDS("--timeout=3", "-", "--json"), 1, 1},
-            {WORDS("--json", "--", "--events"), 2, 1},
-            {WORDS("--env", "A=B=C", "--env=X=", "a.py"), 3, 2},
-            {WORDS("--stdin", "-", "a.py"), 2, 1},
-            {WORDS("--json"), 1, 1},
+            {LIST("a.py", "--json"), 0, 0},
+            {LIST("--json", "a.py", "--timeout", "x"), 1, 1},
+            {LIST("--timeout", "3", "a.py"), 2, 1},
+            {LIST("--timeout=3", "-", "--json"), 1, 1},
+            {LIST("--json", "--", "--events"), 2, 1},
+            {LIST("--env", "A=B=C", "--env=X=", "a.py"), 3, 2},
+            {LIST("--stdin", "-", "a.py"), 2, 1},
+            {LIST("--json"), 1, 1},
         };
         for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
                 struct parsed parsed = parse(cases[i].words);
@@ -72,26 +78,29 @@ static void options_end_at_the_program(void **state)
 static void faults_are_named(void **state)
 {
         static const struct {
-                const char *const *words;
+                const char *words[12];
                 const char *message;
         } cases[] = {
-            {WORDS("--timeoutt", "3"), "--timeoutt: unknown option; did you mean --timeout?"},
-            {WORDS("--timeoutt=3"), "--timeoutt: unknown option; did you mean --timeout?"},
-            {WORDS("--jsno"), "--jsno: unknown option; did you mean --json?"},
-            {WORDS("--qqqqqqq"), "--qqqqqqq: unknown option"},
-            {WORDS("--requirement", "numpy"), "--requirement: unknown option"},
-            {WORDS("-x"), "-x: unknown option"},
-            {WORDS("--tim", "3"), "--tim: unknown option"},
-            {WORDS("--timeout"), "--timeout: needs a value: --timeout SECONDS"},
-            {WORDS("--json=yes"), "--json: takes no value"},
-            {WORDS("--timeout", "-5"), "--timeout: cannot read '-5'; expected seconds above zero, e.g. 10 or 0.5"},
-            {WORDS("--timeout="), "--timeout: cannot read ''; expected seconds above zero, e.g. 10 or 0.5"},
-            {WORDS("--pids", "1.5"), "--pids: cannot read '1.5'; expected a whole number above zero, e.g. 64"},
-            {WORDS("--disk", "10%"),
+            {LIST("--timeoutt", "3"), "--timeoutt: unknown option; did you mean --timeout?"},
+            {LIST("--timeoutt=3"), "--timeoutt: unknown option; did you mean --timeout?"},
+            {LIST("--jsno"), "--jsno: unknown option; did you mean --json?"},
+            {LIST("--qqqqqqq"), "--qqqqqqq: unknown option"},
+            {LIST("--requirement", "numpy"), "--requirement: unknown option"},
+            {LIST("-x"), "-x: unknown option"},
+            {LIST("--tim", "3"), "--tim: unknown option"},
+            {LIST("--timeout"), "--timeout: needs a value: --timeout SECONDS"},
+            {LIST("--json=yes"), "--json: takes no value"},
+            {LIST("--timeout", "-5"),
+                "--timeout: cannot read '-5'; expected seconds above zero, e.g. 10 or 0.5"},
+            {LIST("--timeout="), "--timeout: cannot read ''; expected seconds above zero, e.g. 10 or 0.5"},
+            {LIST("--pids", "1.5"),
+                "--pids: cannot read '1.5'; expected a whole number above zero, e.g. 64"},
+            {LIST("--disk", "10%"),
                 "--disk: cannot read '10%'; expected bytes above zero, e.g. 1048576, 512k, 64m or 1g"},
-            {WORDS("--memory", "0"), "--memory: cannot read '0'; expected bytes above zero, e.g. 1048576, 512k, 64m or "
-                                     "1g, or 10% of the host"},
-            {WORDS("--trust", ""), "--trust: cannot read ''; expected a value that is not empty"},
+            {LIST("--memory", "0"),
+                "--memory: cannot read '0'; expected bytes above zero, e.g. 1048576, 512k, 64m or "
+                "1g, or 10% of the host"},
+            {LIST("--trust", ""), "--trust: cannot read ''; expected a value that is not empty"},
         };
         for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
                 struct parsed parsed = parse(cases[i].words);
@@ -110,16 +119,27 @@ static void good_values(void **state)
                 const char *value;
                 bool good;
         } cases[] = {
-            {VALUE_SECONDS, "0.5", true}, {VALUE_SECONDS, "0", false}, {VALUE_SECONDS, "1e3", false},
-            {VALUE_SECONDS, "nan", false}, {VALUE_SECONDS, "10s", false}, {VALUE_CPUS, "1.5", true},
-            {VALUE_CPUS, "-1", false}, {VALUE_COUNT, "64", true}, {VALUE_COUNT, "0", false},
-            {VALUE_COUNT, "99999999999999999999", false}, {VALUE_SIZE, "64m", true}, {VALUE_SIZE, "64x", false},
-            {VALUE_SIZE, "1.5g", false}, {VALUE_SIZE_OR_SHARE, "10%", true}, {VALUE_SIZE_OR_SHARE, "101%", false},
+            {VALUE_SECONDS, "0.5", true},
+            {VALUE_SECONDS, "0", false},
+            {VALUE_SECONDS, "1e3", false},
+            {VALUE_SECONDS, "nan", false},
+            {VALUE_SECONDS, "10s", false},
+            {VALUE_CPUS, "1.5", true},
+            {VALUE_CPUS, "-1", false},
+            {VALUE_COUNT, "64", true},
+            {VALUE_COUNT, "0", false},
+            {VALUE_COUNT, "99999999999999999999", false},
+            {VALUE_SIZE, "64m", true},
+            {VALUE_SIZE, "64x", false},
+            {VALUE_SIZE, "1.5g", false},
+            {VALUE_SIZE_OR_SHARE, "10%", true},
+            {VALUE_SIZE_OR_SHARE, "101%", false},
             {VALUE_SIZE_OR_SHARE, "1g", true},
         };
         for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
                 const char *expected = NULL;
-                assert_int_equal(option_value_is_valid(cases[i].kind, cases[i].value, &expected), cases[i].good);
+                assert_int_equal(
+                    option_value_is_valid(cases[i].kind, cases[i].value, &expected), cases[i].good);
                 assert_non_null(expected);
         }
 }
@@ -128,13 +148,14 @@ static void options_belong_to_commands(void **state)
 {
         struct option_list list = {};
         _cleanup_(error_clear) struct error err = {};
-        char *const words[] = {"--timeout", "3"};
-        assert_true(options_parse("policy show", FOR_POLICY_SHOW, 2, words, &list, &err) < 0);
+        const char *const words[] = {"--timeout", "3"};
+        assert_true(options_parse("policy show", FOR_POLICY_SHOW, 2, (char *const *)words, &list, &err) < 0);
         assert_string_equal(err.message, "--timeout: unknown option");
         assert_string_equal(err.hint, "see mai-sandbox policy show --help");
 }
 
-/* docs/CLI.md has a row for every option, in the words of the table, and none for options that do not exist. */
+/* docs/CLI.md has a row for every option, in the words of the table, and none for options that do not exist.
+ */
 static void documentation_matches_the_table(void **state)
 {
         _cleanup_(closep) int fd = open(MAI_SOURCE_ROOT "/docs/CLI.md", O_RDONLY | O_CLOEXEC);
@@ -145,8 +166,9 @@ static void documentation_matches_the_table(void **state)
         for (size_t i = 0; i < cli_option_count; i++) {
                 const struct option_spec *option = &cli_options[i];
                 char row[256];
-                (void)snprintf(row, sizeof row, "\n| `%s%s%s` | %s |\n", option->name, option->placeholder ? " " : "",
-                    option->placeholder ? option->placeholder : "", option->help);
+                (void)snprintf(row, sizeof row, "\n| `%s%s%s` | %s |\n", option->name,
+                    option->placeholder ? " " : "", option->placeholder ? option->placeholder : "",
+                    option->help);
                 if (!strstr(text, row))
                         fail_msg("docs/CLI.md lacks the row: %s", row);
         }
@@ -162,8 +184,8 @@ static void near_words(void **state)
         static const struct {
                 const char *word;
                 const char *nearest;
-        } cases[] = {{"rum", "run"}, {"rnu", "run"}, {"polcy", "policy"}, {"verison", "version"}, {"xyzzy", NULL},
-            {"", NULL}, {"a-word-that-is-much-longer-than-any-known-word", NULL}};
+        } cases[] = {{"rum", "run"}, {"rnu", "run"}, {"polcy", "policy"}, {"verison", "version"},
+            {"xyzzy", NULL}, {"", NULL}, {"a-word-that-is-much-longer-than-any-known-word", NULL}};
         for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
                 const char *found = suggest(cases[i].word, strlen(cases[i].word), known);
                 if (cases[i].nearest)
@@ -187,18 +209,28 @@ static void escapes(void **state)
             {"\033[31mred", 0, "\\x1b[31mred"},
             {"a\0b", 3, "a\\x00b"},
             {"\x7f", 0, "\\x7f"},
-            {"\xc2\x9b" "1m", 0, "\\u009b1m"},                /* C1: CSI */
-            {"\xe2\x80\xae" "x", 0, "\\u202ex"},              /* right-to-left override */
-            {"\xe2\x81\xa6" "x", 0, "\\u2066x"},              /* isolate */
-            {"\xe2\x80\xa8", 0, "\\u2028"},                   /* line separator */
-            {"\xf3\xa0\x80\xa1", 0, "\\U000e0021"},           /* tag */
-            {"\xff" "a", 0, "\\xffa"},
-            {"\xc0\x8a", 0, "\\xc0\\x8a"},                    /* overlong newline */
-            {"\xe0\x80\x9b", 0, "\\xe0\\x80\\x9b"},           /* overlong escape */
-            {"\xed\xa0\x80", 0, "\\xed\\xa0\\x80"},           /* surrogate */
-            {"\xf4\x90\x80\x80", 0, "\\xf4\\x90\\x80\\x80"},  /* above U+10FFFF */
-            {"ab\xe2\x82", 0, "ab\\xe2\\x82"},                /* cut short */
-            {"\x9b" "1m", 0, "\\x9b1m"},
+            {"\xc2\x9b"
+             "1m",
+                0, "\\u009b1m"}, /* C1: CSI */
+            {"\xe2\x80\xae"
+             "x",
+                0, "\\u202ex"}, /* right-to-left override */
+            {"\xe2\x81\xa6"
+             "x",
+                0, "\\u2066x"},                     /* isolate */
+            {"\xe2\x80\xa8", 0, "\\u2028"},         /* line separator */
+            {"\xf3\xa0\x80\xa1", 0, "\\U000e0021"}, /* tag */
+            {"\xff"
+             "a",
+                0, "\\xffa"},
+            {"\xc0\x8a", 0, "\\xc0\\x8a"},                   /* overlong newline */
+            {"\xe0\x80\x9b", 0, "\\xe0\\x80\\x9b"},          /* overlong escape */
+            {"\xed\xa0\x80", 0, "\\xed\\xa0\\x80"},          /* surrogate */
+            {"\xf4\x90\x80\x80", 0, "\\xf4\\x90\\x80\\x80"}, /* above U+10FFFF */
+            {"ab\xe2\x82", 0, "ab\\xe2\\x82"},               /* cut short */
+            {"\x9b"
+             "1m",
+                0, "\\x9b1m"},
         };
         for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
                 _cleanup_(strbuf_clear) struct strbuf buf = STRBUF_INIT(1000);
@@ -218,8 +250,13 @@ static void escapes(void **state)
 
 static void status_lines(void **state)
 {
-        const mai_sample sample = {.t = 3.21, .cpu_percent = 47.2, .memory = 32715571, .pids = 3, .timeout = 10,
-            .mem_limit = 256U << 20, .pids_limit = 64};
+        const mai_sample sample = {.t = 3.21,
+            .cpu_percent = 47.2,
+            .memory = 32715571,
+            .pids = 3,
+            .timeout = 10,
+            .mem_limit = 256U << 20,
+            .pids_limit = 64};
         static const struct {
                 unsigned width;
                 const char *text;
@@ -234,7 +271,8 @@ static void status_lines(void **state)
         };
         char buffer[640];
         for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-                size_t n = status_line_format(&sample, "unknown", cases[i].width, true, buffer, sizeof buffer);
+                size_t n =
+                    status_line_format(&sample, "unknown", cases[i].width, true, buffer, sizeof buffer);
                 assert_string_equal(buffer, cases[i].text);
                 assert_int_equal(n, strlen(cases[i].text));
         }
