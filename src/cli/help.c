@@ -39,7 +39,7 @@ static int append_command(struct strbuf *text, const struct command *command)
             command->synopsis[0] ? " " : "", command->synopsis);
         if (r == 0)
                 r = command->details ? strbuf_append_text(text, command->details)
-                                     : strbuf_appendf(text, "Command to %s.\n", command->summary);
+                                     : strbuf_appendf(text, "%s: %s\n", command->name, command->summary);
         /* A command of commands lists those. */
         size_t size = strlen(command->name);
         for (size_t i = 0; r == 0 && i < cli_command_count; i++)

@@ -9,9 +9,9 @@
 
 const struct option_spec cli_options[] = {
     {"--trust", "LEVEL", OPTION_TRUST, VALUE_TEXT, "trust_level", FOR_RUN | FOR_POLICY_SHOW,
-        "trust level of the program: untrusted, unknown, trusted, or one that the policy adds"},
+        "trust level: untrusted, unknown, trusted, or one that the policy adds"},
     {"--policy", "FILE", OPTION_POLICY, VALUE_TEXT, NULL, SHOWS_POLICY,
-        "policy file; without it $MAI_SANDBOX_POLICY, the user's, the system's, the built-in one"},
+        "policy file (default: $MAI_SANDBOX_POLICY, the user's, the system's, the built-in)"},
     {"--backend", "NAME", SETTING, VALUE_TEXT, "backend", FOR_RUN, "isolation backend, e.g. native"},
     {"--image", "NAME", SETTING, VALUE_TEXT, "image", FOR_RUN, "file tree to run in, e.g. host"},
     {"--timeout", "SECONDS", SETTING, VALUE_SECONDS, "timeout", FOR_RUN, "wall-clock limit"},

@@ -32,7 +32,10 @@ static void explain(const struct view *view, const mai_result *result)
         bool is_error = strcmp(status, "error") == 0;
         if (view->form != VIEW_STREAM && !is_error)
                 return; /* the document says it */
-        if ((view->errors.last != 0 && view->errors.last != '\n') || view->status_line.mid_line)
+        /* On a terminal both streams move one cursor. */
+        bool open_line = view->status_line.enabled ? view->status_line.mid_line
+                                                   : view->errors.last != 0 && view->errors.last != '\n';
+        if (open_line)
                 (void)!write(STDERR_FILENO, "\n", 1);
         if (is_error)
                 report_line(NULL, mai_result_error_message(result), mai_result_error_hint(result));
