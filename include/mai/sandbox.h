@@ -115,6 +115,7 @@ typedef struct mai_sample {
         uint64_t memory, pids, disk;
         double timeout;    /* the limits, for display */
         uint64_t mem_limit, pids_limit;
+        const char *trust_level; /* for display; NULL: not known. Valid during the call only */
 } mai_sample;
 
 typedef struct mai_event {
