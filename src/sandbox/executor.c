@@ -1,19 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * One run, from admission to the last trace removed, as a machine of phases that the backend's events and a
- * few deadlines move on. Every phase has a deadline of ours, so that a backend that hangs costs a bounded
- * time.
- *
- *   WAITING -> CREATING -> STARTING -> RUNNING -> [KILLING] -> DRAINING -> [COLLECTING] -> DESTROYING ->
- * GONE
- */
-#include "sandbox/executor.h"
+/* What each event of the backend and each deadline means for a run, and the loop that waits for them. */
+#include "sandbox/run.h"
 
 #include "sandbox/collect.h"
 #include "sandbox/environment.h"
-#include "sandbox/events.h"
-#include "sandbox/monitor.h"
-#include "sandbox/stream.h"
 #include "sandbox/text.h"
 #include "util/clock.h"
 
@@ -23,309 +13,13 @@
 #include <sys/wait.h>
 
 #define SETUP_DEADLINE (60 * NSEC_PER_SEC)
-#define KILL_MSEC 50U
-#define KILL_DEADLINE (500 * NSEC_PER_MSEC)
 #define DRAIN_DEADLINE (500 * NSEC_PER_MSEC)
-#define COLLECT_DEADLINE (30 * NSEC_PER_SEC)
-#define DESTROY_DEADLINE (1 * NSEC_PER_SEC)
 
 /* Deadlines and cancellation are looked at between as many events at least. */
 #define EVENTS_PER_LOOK 32
 
 /* Denied calls that only fail are events; so many are an attack on whoever counts them. */
 #define DENIED_CALLS_MAX 10000U
-
-/* Readings of the usage that may fail in a row before the run is ended: cpu_time would not be enforced. */
-#define FAILED_LOOKS_MAX 3U
-
-enum phase {
-        PHASE_WAITING, /* for admission: there is no container yet */
-        PHASE_CREATING,
-        PHASE_STARTING, /* at the gate, or past it: nothing of the user's is known to run */
-        PHASE_RUNNING,
-        PHASE_KILLING,  /* EXITED is awaited */
-        PHASE_DRAINING, /* OUTPUT_END is awaited */
-        PHASE_COLLECTING,
-        PHASE_DESTROYING,
-        PHASE_GONE,
-        PHASE_COUNT_,
-};
-
-struct run {
-        struct container_manager *manager;
-        const struct execution_request *request;
-        const struct execution_listener *listener;
-        struct result *result;
-        const struct container_spec *spec; /* the result's */
-        struct managed_container managed;
-        const char **environment;
-
-        enum phase phase;
-        uint64_t phase_since, phase_deadline;
-        uint64_t created_at;           /* creation began */
-        uint64_t gate_at;              /* the gate was opened */
-        uint64_t started_at, ended_at; /* of the program; 0: not yet */
-        bool cancelled, failed, exited, drained, looked_at_end;
-        bool destroyed; /* the backend said so */
-        unsigned failed_looks;
-        int cancel_fd; /* forgotten once it has fired */
-        int wait_status;
-        struct monitor monitor;
-        struct stream_cutter streams[2];
-};
-
-/* ---- Time, and telling the listener ---- */
-
-static double seconds_since_start(const struct run *run, uint64_t now)
-{
-        return run->started_at > 0 ? nsec_to_sec(now - run->started_at) : -1;
-}
-
-static void enter(struct run *run, enum phase phase, uint64_t patience)
-{
-        uint64_t now = clock_now();
-        run->phase = phase;
-        run->phase_since = now;
-        run->phase_deadline = patience < UINT64_MAX - now ? now + patience : UINT64_MAX;
-}
-
-static void cancel(struct run *run);
-static void fail(struct run *run, struct error *err);
-static void begin_destroy(struct run *run);
-
-static void tell_phase(struct run *run, const char *name)
-{
-        const struct execution_listener *listener = run->listener;
-        if (listener && listener->phase &&
-            listener->phase(seconds_since_start(run, clock_now()), name, listener->user) != 0)
-                cancel(run);
-}
-
-static void fail_oom(struct run *run)
-{
-        struct error err = {};
-        (void)error_oom(&err);
-        fail(run, &err);
-}
-
-static void note(struct run *run, const struct event_note *what)
-{
-        const struct run_event *news;
-        if (events_note(run->result, seconds_since_start(run, clock_now()), what, &news) < 0) {
-                fail_oom(run);
-                return;
-        }
-        const struct execution_listener *listener = run->listener;
-        if (news && listener && listener->notice && listener->notice(news, listener->user) != 0)
-                cancel(run);
-}
-
-/* ---- Ending a run ---- */
-
-static void kill_program(struct run *run)
-{
-        if (run->phase != PHASE_RUNNING)
-                return;
-        (void)run->managed.ops->kill(run->managed.container, KILL_MSEC);
-        enter(run, PHASE_KILLING, KILL_DEADLINE);
-}
-
-/* Records what ended the run, unless something of higher precedence did, and ends it. */
-static void violate(struct run *run, const struct violation *violation)
-{
-        struct violation *known = &run->result->violation;
-        if (known->kind == VIOLATION_NONE || violation->kind < known->kind)
-                *known = *violation;
-        kill_program(run);
-}
-
-static void cancel(struct run *run)
-{
-        switch (run->phase) {
-        case PHASE_WAITING:
-        case PHASE_CREATING:
-        case PHASE_STARTING:
-                run->cancelled = true;
-                (void)error_set(
-                    &run->result->error, ERROR_CANCELLED, 0, NULL, "cancelled before the program started");
-                begin_destroy(run);
-                break;
-        case PHASE_RUNNING:
-                run->cancelled = true;
-                kill_program(run);
-                break;
-        case PHASE_COLLECTING:
-                run->cancelled = true;
-                begin_destroy(run);
-                break;
-        case PHASE_KILLING:
-        case PHASE_DRAINING:
-        case PHASE_DESTROYING:
-        case PHASE_GONE:
-        case PHASE_COUNT_:
-                break; /* over already, for a reason of its own */
-        }
-}
-
-/* The sandbox itself failed: takes the error (the first one stands), and gives up. */
-static void fail(struct run *run, struct error *err)
-{
-        if (err->code == ERROR_NONE)
-                (void)error_set(err, ERROR_INTERNAL, 0, NULL, "the backend failed without saying why");
-        if (run->result->error.code == ERROR_NONE)
-                error_move(&run->result->error, err);
-        else
-                error_clear(err);
-        run->failed = true;
-        begin_destroy(run);
-}
-
-/* Something failed that leaves the program's own outcome as it is. */
-static void complain(struct run *run, struct error *err)
-{
-        if (run->result->error.code == ERROR_NONE)
-                error_move(&run->result->error, err);
-        else
-                error_clear(err);
-}
-
-/* ---- Usage ---- */
-
-static void note_full_disk(struct run *run, const struct usage *usage)
-{
-        /* Less than a block: nothing more fits. */
-        if (usage->disk_free_bytes < 4096)
-                note(run, &(struct event_note){.kind = "disk_full",
-                              .detail_key = "resource",
-                              .detail = "bytes",
-                              .detail_size = 5,
-                              .count = 1,
-                              .so_far = true});
-        if (usage->inodes_free == 0)
-                note(run, &(struct event_note){.kind = "disk_full",
-                              .detail_key = "resource",
-                              .detail = "inodes",
-                              .detail_size = 6,
-                              .count = 1,
-                              .so_far = true});
-}
-
-static bool look(struct run *run)
-{
-        struct usage usage;
-        memset(&usage, 0xff, sizeof usage);
-        if (run->managed.ops->sample(run->managed.container, &usage) < 0)
-                return false;
-        run->result->usage = usage;
-        run->result->has_usage = true;
-        note_full_disk(run, &usage);
-        return true;
-}
-
-static void check_cpu_time(struct run *run)
-{
-        const struct usage *usage = &run->result->usage;
-        double limit = run->spec->limits.cpu_time;
-        if (usage->cpu_nsec != NOT_MEASURED && nsec_to_sec(usage->cpu_nsec) >= limit)
-                violate(run, &(struct violation){.kind = VIOLATION_CPU_TIME,
-                                 .has_limit = true,
-                                 .limit = limit,
-                                 .has_observed = true,
-                                 .observed = nsec_to_sec(usage->cpu_nsec)});
-}
-
-/* A limit that can't be watched is a limit that is not enforced. */
-static void check_watched(struct run *run, bool measured)
-{
-        bool waived = run->spec->degraded_allowed & 1U << ENFORCE_CGROUP;
-        if (measured || waived) {
-                run->failed_looks = 0;
-        } else if (++run->failed_looks >= FAILED_LOOKS_MAX) {
-                struct error err = {};
-                (void)error_set(&err, ERROR_UNENFORCED, 0, "see `mai-sandbox doctor`",
-                    "cpu_time: the program's CPU time can't be read any more");
-                fail(run, &err);
-        }
-}
-
-static void look_while_running(struct run *run)
-{
-        bool read = look(run);
-        uint64_t now = clock_now();
-        struct usage unknown;
-        memset(&unknown, 0xff, sizeof unknown);
-        const struct usage *usage = read ? &run->result->usage : &unknown;
-
-        struct run_sample sample;
-        double cpu_percent;
-        int r = monitor_look(&run->monitor, usage, now, run->result, &sample, &cpu_percent);
-        if (r < 0) {
-                fail_oom(run);
-                return;
-        }
-        const struct execution_listener *listener = run->listener;
-        if (r > 0 && read && listener && listener->sample &&
-            listener->sample(&sample, cpu_percent, listener->user) != 0)
-                cancel(run);
-        if (read)
-                check_cpu_time(run);
-        if (run->phase == PHASE_RUNNING)
-                check_watched(run, read && usage->cpu_nsec != NOT_MEASURED);
-}
-
-/* The final figures, before anything of the container goes. */
-static void look_at_end(struct run *run)
-{
-        if (run->looked_at_end || run->started_at == 0)
-                return;
-        run->looked_at_end = true;
-        (void)look(run);
-        run->result->wall = nsec_to_sec((run->ended_at > 0 ? run->ended_at : clock_now()) - run->started_at);
-        run->result->has_usage = true;
-}
-
-/* ---- From phase to phase ---- */
-
-static void begin_destroy(struct run *run)
-{
-        if (run->phase == PHASE_WAITING || run->phase >= PHASE_DESTROYING)
-                return;
-        if (run->phase == PHASE_COLLECTING)
-                run->result->timing.collect = nsec_to_sec(clock_now() - run->phase_since);
-        enter(run, PHASE_DESTROYING, DESTROY_DEADLINE); /* first: what follows may come back here */
-        look_at_end(run);
-        run->phase_since = clock_now();
-        run->phase_deadline = run->phase_since + DESTROY_DEADLINE;
-        if (run->managed.ops->destroy(run->managed.container) < 0)
-                run->phase = PHASE_GONE;
-}
-
-static void after_drain(struct run *run)
-{
-        look_at_end(run);
-        if (run->phase != PHASE_DRAINING)
-                return;
-        if (!run->request->collect_files || run->cancelled || run->failed) {
-                begin_destroy(run);
-                return;
-        }
-        enter(run, PHASE_COLLECTING, COLLECT_DEADLINE);
-        tell_phase(run, "collecting");
-        if (run->phase != PHASE_COLLECTING)
-                return;
-        const struct collect_limits limits = {
-            .max_files = COLLECT_FILES_MAX,
-            .max_bytes = run->spec->limits.disk_limit,
-            .max_depth = 64,
-        };
-        int r = run->managed.ops->collect(run->managed.container, &limits);
-        if (r < 0) {
-                struct error err = {};
-                (void)error_set(&err, ERROR_OUTPUT, -r, NULL, "the run's files can't be collected");
-                complain(run, &err);
-                begin_destroy(run);
-        }
-}
 
 /* ---- The backend's events ---- */
 
@@ -340,20 +34,20 @@ static void on_created(struct run *run, struct container_event *event)
                 const struct input_file *file = &request->files[i];
                 if (ops->put_file(
                         run->managed.container, file->path, file->mode, file->data, file->size, &err) < 0) {
-                        fail(run, &err);
+                        run_fail(run, &err);
                         return;
                 }
         }
         run->environment =
             environment_merge(request->environment, (const char *const *)run->spec->environment);
         if (!run->environment) {
-                fail_oom(run);
+                run_fail_oom(run);
                 return;
         }
         const struct exec_spec exec = {
             .argv = request->argv, .environment = run->environment, .stdin_fd = request->stdin_fd};
         if (ops->execute(run->managed.container, &exec, &err) < 0)
-                fail(run, &err);
+                run_fail(run, &err);
 }
 
 static void on_gate(struct run *run, struct container_event *event)
@@ -366,13 +60,13 @@ static void on_gate(struct run *run, struct container_event *event)
         run->gate_at = clock_now();
         run->result->timing.create = nsec_to_sec(run->gate_at - run->created_at);
         if (evidence_check(event->evidence, run->spec, &err) < 0) {
-                fail(run, &err);
+                run_fail(run, &err);
                 return;
         }
         uint64_t left = run->phase_deadline > run->gate_at ? run->phase_deadline - run->gate_at : 0;
-        enter(run, PHASE_STARTING, left);
+        run_enter(run, PHASE_STARTING, left);
         if (run->managed.ops->release_gate(run->managed.container, &err) < 0)
-                fail(run, &err);
+                run_fail(run, &err);
 }
 
 static void on_started(struct run *run, struct container_event *event)
@@ -380,11 +74,11 @@ static void on_started(struct run *run, struct container_event *event)
         if (run->phase != PHASE_STARTING)
                 return;
         double timeout = fmin(run->spec->limits.timeout, 1e9);
-        enter(run, PHASE_RUNNING, (uint64_t)(timeout * 1e9));
+        run_enter(run, PHASE_RUNNING, (uint64_t)(timeout * 1e9));
         run->started_at = run->phase_since;
         run->result->timing.start = nsec_to_sec(run->started_at - run->gate_at);
         monitor_start(&run->monitor, run->spec, run->started_at);
-        tell_phase(run, "running");
+        run_tell_phase(run, "running");
 }
 
 static void on_exec_failed(struct run *run, struct container_event *event)
@@ -400,7 +94,7 @@ static void on_exec_failed(struct run *run, struct container_event *event)
             text_escape(command, strlen(command), escaped, sizeof escaped),
             run->spec->image ? run->spec->image : "?");
         run->result->command_error = true;
-        fail(run, &err);
+        run_fail(run, &err);
 }
 
 struct output_target {
@@ -414,14 +108,13 @@ static int pass_output(const char *data, size_t size, void *user)
         struct run *run = target->run;
         if (run->request->keep_output &&
             strbuf_append(&run->result->output[target->stream], data, size) < 0) {
-                fail_oom(run);
+                run_fail_oom(run);
                 return 0;
         }
         const struct execution_listener *listener = run->listener;
         if (listener && listener->output &&
-            listener->output(
-                seconds_since_start(run, clock_now()), target->stream, data, size, listener->user) != 0)
-                cancel(run);
+            listener->output(run_seconds(run, clock_now()), target->stream, data, size, listener->user) != 0)
+                run_cancel(run);
         return 0;
 }
 
@@ -447,7 +140,7 @@ static void on_output(struct run *run, struct container_event *event)
             violation.detail, sizeof violation.detail, "%s", stream == STREAM_STDOUT ? "stdout" : "stderr");
         /* Also when the program has ended meanwhile: which of the two we see first is chance, the verdict is
          * not. */
-        violate(run, &violation);
+        run_violate(run, &violation);
 }
 
 static void on_output_end(struct run *run, struct container_event *event)
@@ -458,7 +151,7 @@ static void on_output_end(struct run *run, struct container_event *event)
         }
         run->drained = true;
         if (run->phase == PHASE_DRAINING)
-                after_drain(run);
+                run_after_drain(run);
 }
 
 static void on_oom(struct run *run, struct container_event *event)
@@ -467,25 +160,26 @@ static void on_oom(struct run *run, struct container_event *event)
                 return;
         /* The peak is known at the end. The kernel killed: that the program may have ended since changes
          * nothing. */
-        violate(run,
+        run_violate(run,
             &(struct violation){
                 .kind = VIOLATION_MEMORY, .has_limit = true, .limit = (double)run->spec->limits.mem_limit});
 }
 
 static void on_pids_refused(struct run *run, struct container_event *event)
 {
-        note(run, &(struct event_note){.kind = "pids_refused", .count = event->count.count, .so_far = true});
+        run_note(
+            run, &(struct event_note){.kind = "pids_refused", .count = event->count.count, .so_far = true});
 }
 
 static void on_syscall_denied(struct run *run, struct container_event *event)
 {
         const char *name = event->count.name ? event->count.name : "unknown";
-        note(run, &(struct event_note){.kind = "syscall_denied",
-                      .detail_key = "syscall",
-                      .detail = name,
-                      .detail_size = strlen(name),
-                      .count = event->count.count,
-                      .so_far = true});
+        run_note(run, &(struct event_note){.kind = "syscall_denied",
+                          .detail_key = "syscall",
+                          .detail = name,
+                          .detail_size = strlen(name),
+                          .count = event->count.count,
+                          .so_far = true});
         uint64_t total = events_total(run->result, "syscall_denied");
         if (total < DENIED_CALLS_MAX || run->phase > PHASE_DRAINING)
                 return;
@@ -495,7 +189,7 @@ static void on_syscall_denied(struct run *run, struct container_event *event)
             .has_observed = true,
             .observed = (double)total};
         (void)snprintf(violation.detail, sizeof violation.detail, "%s", name);
-        violate(run, &violation);
+        run_violate(run, &violation);
 }
 
 static void on_exited(struct run *run, struct container_event *event)
@@ -505,7 +199,7 @@ static void on_exited(struct run *run, struct container_event *event)
         bool by_us = run->phase == PHASE_KILLING;
         run->exited = true;
         run->wait_status = event->exited.wait_status;
-        enter(run, PHASE_DRAINING, DRAIN_DEADLINE);
+        run_enter(run, PHASE_DRAINING, DRAIN_DEADLINE);
         run->ended_at = run->phase_since;
         /* What it left running goes too, so that nobody holds the pipes or writes while files are collected.
          */
@@ -513,9 +207,9 @@ static void on_exited(struct run *run, struct container_event *event)
                 (void)run->managed.ops->kill(run->managed.container, KILL_MSEC);
         if (!by_us && WIFSIGNALED(run->wait_status) && WTERMSIG(run->wait_status) == SIGSYS &&
             run->spec->seccomp != SECCOMP_UNCONFINED)
-                violate(run, &(struct violation){.kind = VIOLATION_SYSCALL});
+                run_violate(run, &(struct violation){.kind = VIOLATION_SYSCALL});
         if (run->drained)
-                after_drain(run);
+                run_after_drain(run);
 }
 
 static void on_file(struct run *run, struct container_event *event)
@@ -526,25 +220,25 @@ static void on_file(struct run *run, struct container_event *event)
         if (collect_file(run->result, run->request, event, &err) >= 0)
                 return;
         if (err.code != ERROR_OUTPUT) {
-                fail(run, &err);
+                run_fail(run, &err);
                 return;
         }
-        complain(run, &err);
-        note(run, &(struct event_note){.kind = "output_failed",
-                      .detail_key = "path",
-                      .detail = event->file.path,
-                      .detail_size = event->file.path_size,
-                      .count = 1});
+        run_complain(run, &err);
+        run_note(run, &(struct event_note){.kind = "output_failed",
+                          .detail_key = "path",
+                          .detail = event->file.path,
+                          .detail_size = event->file.path_size,
+                          .count = 1});
 }
 
 static void on_file_skipped(struct run *run, struct container_event *event)
 {
-        note(run, &(struct event_note){.kind = "file_skipped",
-                      .detail_key = "path",
-                      .detail = event->file.path,
-                      .detail_size = event->file.path_size,
-                      .reason = event->file.reason,
-                      .count = 1});
+        run_note(run, &(struct event_note){.kind = "file_skipped",
+                          .detail_key = "path",
+                          .detail = event->file.path,
+                          .detail_size = event->file.path_size,
+                          .reason = event->file.reason,
+                          .count = 1});
 }
 
 static void on_collected(struct run *run, struct container_event *event)
@@ -554,10 +248,10 @@ static void on_collected(struct run *run, struct container_event *event)
         /* Only the first are named; the rest are one entry. */
         uint64_t named = events_total(run->result, "file_skipped");
         if (event->collected.skipped > named)
-                note(run, &(struct event_note){.kind = "file_skipped",
-                              .reason = "not_named",
-                              .count = event->collected.skipped - named});
-        begin_destroy(run);
+                run_note(run, &(struct event_note){.kind = "file_skipped",
+                                  .reason = "not_named",
+                                  .count = event->collected.skipped - named});
+        run_begin_destroy(run);
 }
 
 static void on_destroyed(struct run *run, struct container_event *event)
@@ -577,14 +271,14 @@ static void on_failure(struct run *run, struct container_event *event)
         if (event->error)
                 error_move(&err, event->error);
         if (run->phase < PHASE_COLLECTING) {
-                fail(run, &err);
+                run_fail(run, &err);
                 return;
         }
         /* The program's outcome is known: only its files may be missing. */
         if (run->phase == PHASE_COLLECTING)
-                complain(run, &err);
+                run_complain(run, &err);
         error_clear(&err);
-        begin_destroy(run);
+        run_begin_destroy(run);
 }
 
 static void (*const handlers[])(struct run *run, struct container_event *event) = {
@@ -613,21 +307,21 @@ static void on_setup_late(struct run *run)
         struct error err = {};
         (void)error_set(&err, ERROR_BACKEND, ETIMEDOUT, "see `mai-sandbox doctor`",
             "the container was not ready in time");
-        fail(run, &err);
+        run_fail(run, &err);
 }
 
 static void on_timeout(struct run *run)
 {
         uint64_t now = clock_now();
         double limit = run->spec->limits.timeout;
-        violate(run, &(struct violation){.kind = VIOLATION_TIMEOUT,
-                         .has_limit = true,
-                         .limit = limit,
-                         .has_observed = true,
-                         .observed = seconds_since_start(run, now)});
+        run_violate(run, &(struct violation){.kind = VIOLATION_TIMEOUT,
+                             .has_limit = true,
+                             .limit = limit,
+                             .has_observed = true,
+                             .observed = run_seconds(run, now)});
         /* Both clocks may have run out at once, and CPU time goes first. */
-        if (look(run))
-                check_cpu_time(run);
+        if (run_look(run))
+                run_check_cpu_time(run);
 }
 
 static void on_kill_late(struct run *run)
@@ -637,18 +331,18 @@ static void on_kill_late(struct run *run)
                 struct error err = {};
                 (void)error_set(&err, ERROR_BACKEND, ETIMEDOUT, NULL,
                     "the backend did not confirm that the program is dead");
-                fail(run, &err);
+                run_fail(run, &err);
                 return;
         }
-        begin_destroy(run);
+        run_begin_destroy(run);
 }
 
 static void on_collect_late(struct run *run)
 {
         struct error err = {};
         (void)error_set(&err, ERROR_OUTPUT, ETIMEDOUT, NULL, "the run's files were not collected in time");
-        complain(run, &err);
-        begin_destroy(run);
+        run_complain(run, &err);
+        run_begin_destroy(run);
 }
 
 static void on_destroy_late(struct run *run)
@@ -679,7 +373,7 @@ static void check_deadlines(struct run *run)
         if (now >= run->phase_deadline)
                 late_handlers[run->phase](run);
         else if (run->phase == PHASE_RUNNING && now >= monitor_next(&run->monitor))
-                look_while_running(run);
+                run_look_in_between(run);
 }
 
 /* ---- The loop ---- */
@@ -702,7 +396,7 @@ static bool wait_for_something(struct run *run, bool more)
                 return more; /* time, or a signal handler of the caller's ran */
         if (fds[1].revents != 0) {
                 run->cancel_fd = -1;
-                cancel(run);
+                run_cancel(run);
         }
         return more || fds[0].revents != 0;
 }
@@ -718,7 +412,7 @@ static bool take_events(struct run *run)
                         if (run->phase == PHASE_DESTROYING)
                                 run->phase = PHASE_GONE;
                         else
-                                fail(run, &err);
+                                run_fail(run, &err);
                         return false;
                 }
                 if (event.type == CONTAINER_NOTHING)
@@ -773,8 +467,8 @@ static void run_container(struct run *run)
         struct result *result = run->result;
         (void)snprintf(
             result->container_id, sizeof result->container_id, "%s", ledger_entry_id(run->managed.entry));
-        enter(run, PHASE_CREATING, SETUP_DEADLINE);
-        tell_phase(run, "creating");
+        run_enter(run, PHASE_CREATING, SETUP_DEADLINE);
+        run_tell_phase(run, "creating");
         bool more = false;
         while (run->phase != PHASE_GONE) {
                 if (wait_for_something(run, more))
@@ -809,7 +503,7 @@ void executor_run(struct container_manager *manager, struct container_spec *spec
                 result->output[i].max = (size_t)result->spec.limits.output_limit;
         }
 
-        tell_phase(&run, "queued");
+        run_tell_phase(&run, "queued");
         if (!run.cancelled && check_available(&result->spec, &result->error) >= 0) {
                 uint64_t asked_at = clock_now();
                 double waited = 0;
@@ -824,6 +518,6 @@ void executor_run(struct container_manager *manager, struct container_spec *spec
         }
         conclude(&run);
         run.phase = PHASE_GONE;
-        tell_phase(&run, "done");
+        run_tell_phase(&run, "done");
         free(run.environment);
 }
