@@ -34,17 +34,20 @@ struct violation {
 
 /* Something refused or noticed that did not end the run. Equal kinds (and details) are counted in one entry. */
 struct run_event {
-        double t;
+        uint64_t seq; /* 1, 2, ... in the order of their first occurrence */
+        double t;     /* of the first occurrence; negative: before the program's start */
         const char *kind; /* static: "pids_refused", "disk_full", "syscall_denied", "file_skipped", ... */
         uint64_t count;
+        uint64_t told; /* the count that a listener heard of last */
         char detail[256]; /* the call, the path…; escaped when printed */
         const char *detail_key; /* static: the JSON member that holds detail: "syscall", "path" … or NULL */
+        const char *reason;     /* static: why, e.g. "too_large"; or NULL */
 };
 #define RUN_EVENTS_MAX 256
 
 struct run_sample {
-        double t, cpu;
-        uint64_t memory, pids, disk;
+        double t, cpu; /* cpu negative: not measured */
+        uint64_t memory, pids, disk; /* NOT_MEASURED */
 };
 
 struct run_file {
@@ -52,7 +55,7 @@ struct run_file {
         size_t path_size;
         uint64_t size;
         char sha256[65];
-        char *content; /* or NULL */
+        char *content; /* `size` bytes, or NULL: not kept */
 };
 
 struct result {
@@ -97,6 +100,10 @@ const char *result_json(struct result *result);
 
 /* The exit status of the command line for this result. */
 int result_exit_status(const struct result *result);
+
+/* "wall time limit of 2 s reached": one line for people. Valid in `buffer`. */
+#define VIOLATION_MESSAGE_SIZE 256
+const char *violation_message(const struct violation *violation, char buffer[VIOLATION_MESSAGE_SIZE]);
 
 /* One event as a JSON line (no newline), for `--events`. Caller frees; NULL when out of memory. */
 char *result_event_json(const struct run_event *event);
