@@ -26,8 +26,9 @@ usage() {
 
 # The first source that apt itself uses for this suite's main archive.
 mirror() {
-        apt-get indextargets --format '$(SITE) $(REPO_URI) $(RELEASE)' 'Created-By: Packages' |
-                awk -v suite="$SUITE" '$3 == suite { print $2; exit }'
+        # shellcheck disable=SC2016 # apt's placeholders, not the shell's
+        apt-get indextargets --format '$(REPO_URI) $(RELEASE)' 'Created-By: Packages' |
+                awk -v suite="$SUITE" '$2 == suite { print $1; exit }'
 }
 
 make_root() {
