@@ -44,10 +44,11 @@ make_root() {
 copy_host_settings() {
         local root=$1 path
         for path in /etc/apt/sources.list /etc/apt/sources.list.d /etc/apt/apt.conf /etc/apt/apt.conf.d \
-                /etc/apt/auth.conf.d /etc/apt/trusted.gpg.d /etc/apt/keyrings /usr/share/keyrings \
-                /usr/local/share/ca-certificates /etc/ssl/certs/ca-certificates.crt /etc/hosts; do
-                [[ -e $path ]] || continue
+                /etc/apt/auth.conf.d /etc/apt/keyrings /usr/local/share/ca-certificates \
+                /etc/ssl/certs/ca-certificates.crt /etc/hosts; do
+                # Also where the host has none: the bootstrap's own source list would name the same source twice.
                 rm -rf "${root:?}$path"
+                [[ -e $path ]] || continue
                 mkdir -p "$root$(dirname "$path")"
                 cp -aL "$path" "$root$path"
         done
