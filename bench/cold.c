@@ -370,6 +370,22 @@ static bool parse_options(int argc, char **argv, struct bench *bench)
         return optind == argc;
 }
 
+/* PYTHON* variables would change what plain python3 does, and nobody else. */
+static void drop_python_settings(void)
+{
+        for (char **entry = environ; *entry;) {
+                char name[64];
+                size_t length = strcspn(*entry, "=");
+                if (strncmp(*entry, "PYTHON", 6) != 0 || length >= sizeof name) {
+                        entry++;
+                        continue;
+                }
+                memcpy(name, *entry, length);
+                name[length] = '\0';
+                (void)unsetenv(name); /* moves the rest up: `entry` is the next one already */
+        }
+}
+
 int main(int argc, char **argv)
 {
         struct bench bench = {.sandbox = "build/mai-sandbox", .rounds = DEFAULT_ROUNDS};
@@ -379,6 +395,7 @@ int main(int argc, char **argv)
                 return 2;
         }
         (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
+        drop_python_settings();
         int status = workspace_make(&bench.workspace);
         if (status == 0) {
                 contestants_fill(bench.contestants, &bench.workspace, bench.sandbox);
