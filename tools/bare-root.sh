@@ -126,4 +126,4 @@ main() {
         esac
 }
 
-main "$@"
+main "$@"; exit
