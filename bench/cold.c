@@ -29,8 +29,6 @@
 #include <sys/wait.h>
 #include <time.h>
 
-extern char **environ;
-
 enum { IDLE_USEC = 30 * 1000, WARM_UP_ROUNDS = 2, DEFAULT_ROUNDS = 50, MAX_ROUNDS = 100000 };
 
 enum condition { CONDITION_IDLE, CONDITION_ATTACHED, CONDITION_COUNT_ };

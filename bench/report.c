@@ -8,8 +8,6 @@
 #include <spawn.h>
 #include <sys/wait.h>
 
-extern char **environ;
-
 static int by_value(const void *a, const void *b)
 {
         double left = *(const double *)a, right = *(const double *)b;

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC2317 # main() exits, which makes all that it calls look unreachable
 #
 # A machine with nothing on it, to try the project's first five minutes: a minimal Debian root tree, entered through
 # namespaces of its own, with this host's apt configuration, so that packages come from where they always come from.
@@ -21,7 +22,7 @@ die() {
 }
 
 usage() {
-        sed -n '3,/^set -/{/^#/s/^# \{0,1\}//p}' "$0"
+        sed -n '5,/^set -/s/^# \{0,1\}//p' "$0"
 }
 
 # The first source that apt itself uses for this suite's main archive.
@@ -124,6 +125,7 @@ main() {
                 exit 2
                 ;;
         esac
+        exit # here, so that nothing is read from a file that may have changed meanwhile
 }
 
-main "$@"; exit
+main "$@"
