@@ -188,7 +188,7 @@ static void describe(
             .inodes = spec->limits.inode_limit,
             .open_files = spec->limits.open_files,
             .cpu_quota_usec = MAX(
-                (uint64_t)llround(spec->limits.cpu_count * CPU_PERIOD_USEC), (uint64_t)CPU_QUOTA_MIN_USEC),
+                (uint64_t)(spec->limits.cpu_count * CPU_PERIOD_USEC + 0.5), (uint64_t)CPU_QUOTA_MIN_USEC),
             .cpu_period_usec = CPU_PERIOD_USEC,
             .capabilities = spec->capabilities,
         };
