@@ -69,8 +69,7 @@ static int drain(struct outlet *outlet, bool block)
                 return 0;
         ssize_t n = write_some(outlet, outlet->pending.data + outlet->sent, left, block);
         if (n < 0) {
-                /* Interrupted means that we are asked to end; the rest may still be tried by outlet_flush().
-                 */
+                /* Interrupted means that we are asked to end; outlet_flush() may still try the rest. */
                 if (n != -EINTR)
                         outlet->failed = (int)n;
                 return (int)n;

@@ -413,7 +413,7 @@ static void a_full_disk(void **state)
         assert_int_equal(fd_read_whole(err[0], 65536, &text, &size), 0);
         (void)close(err[0]);
         assert_string_equal(
-            text, "mai-sandbox: standard output: No space left on device (the run was cancelled)\n");
+            text, "mai-sandbox: standard output: No space left on device (output is lost)\n");
         assert_int_equal(finish(pid), 125);
 }
 
