@@ -56,8 +56,7 @@ static int start_pump(int from, struct input *ret, struct error *err)
                 return error_oom(err);
         *pump = (struct pump){.from = from, .to = write_end};
 
-        /* Signals are for the main thread, whose waits they interrupt; a write to a dead program just fails.
-         */
+        /* Signals are for the main thread, whose waits they interrupt; a write to nobody just fails. */
         sigset_t all;
         sigset_t before;
         (void)sigfillset(&all);
@@ -86,8 +85,10 @@ static const char *kind_name(mode_t mode)
         return S_ISDIR(mode) ? "a directory" : S_ISSOCK(mode) ? "a socket" : "a device";
 }
 
-/* What /dev/stdin and /dev/fd/0 lead to can be a pipe or socket of ours, so this asks the kind before it
- * opens. */
+/*
+ * What /dev/stdin and /dev/fd/0 lead to can be a pipe or socket of ours, so this asks the kind before it
+ * opens.
+ */
 int input_open(const char *path, struct input *ret, struct error *err)
 {
         /* O_PATH first: opening some devices has effects, and a terminal could become ours. */
@@ -122,8 +123,7 @@ int input_inherit(struct input *ret, struct error *err)
         if (fstat(STDIN_FILENO, &status) < 0)
                 return 0;
         if (S_ISFIFO(status.st_mode)) {
-                /* A pipe opened for both directions would never end for its reader, and could be written to.
-                 */
+                /* A pipe opened for both directions would never end for its reader. */
                 int flags = fcntl(STDIN_FILENO, F_GETFL);
                 if (flags >= 0 && (flags & O_ACCMODE) == O_RDONLY)
                         ret->fd = STDIN_FILENO;

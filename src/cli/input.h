@@ -22,8 +22,10 @@ struct input {
 
 void input_close(struct input *input);
 
-/* The file named by --stdin. A directory, a terminal or another device than /dev/null is an error
- * (ERROR_USAGE). */
+/*
+ * The file named by --stdin. A directory, a terminal or another device than /dev/null is an error
+ * (ERROR_USAGE).
+ */
 int input_open(const char *path, struct input *ret, struct error *err);
 
 /* Our own standard input. */

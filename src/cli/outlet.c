@@ -27,37 +27,46 @@ static int wait_writable(struct outlet *outlet, bool block)
         }
 }
 
-/* Returns how much was written, less than `size` only if it would have to wait; or -errno. */
-static ssize_t write_some(struct outlet *outlet, const char *data, size_t size, bool block)
+/*
+ * Writes until all is written, or, unless `block`, until it would have to wait. *ret_done counts the bytes
+ * written, also when -errno is returned, so that none is written twice.
+ */
+static int write_some(struct outlet *outlet, const char *data, size_t size, bool block, size_t *ret_done)
 {
         if (!outlet->known) {
                 struct stat status;
                 outlet->regular = fstat(outlet->fd, &status) == 0 && S_ISREG(status.st_mode);
                 outlet->known = true;
         }
-        size_t done = 0;
-        while (done < size) {
-                size_t chunk = size - done;
+        *ret_done = 0;
+        while (*ret_done < size) {
+                size_t chunk = size - *ret_done;
                 if (!outlet->regular) {
                         int ready = wait_writable(outlet, block);
-                        if (ready < 0)
+                        if (ready <= 0)
                                 return ready;
-                        if (ready == 0)
-                                break;
                         /* More than this could make a pipe that has room wait for more room. */
                         chunk = MIN(chunk, (size_t)PIPE_BUF);
                 }
-                ssize_t n = write(outlet->fd, data + done, chunk);
+                ssize_t n = write(outlet->fd, data + *ret_done, chunk);
                 if (n >= 0)
-                        done += (size_t)n;
+                        *ret_done += (size_t)n;
                 else if (errno == EINTR && signals_caught())
                         return -EINTR;
                 else if (errno == EAGAIN && !block)
-                        break;
+                        return 0;
                 else if (errno != EINTR && errno != EAGAIN)
                         return -errno;
         }
-        return (ssize_t)done;
+        return 0;
+}
+
+/* Everything after a failure is dropped; an interruption is none, and what is left may still be written. */
+static int note_failure(struct outlet *outlet, int r)
+{
+        if (r < 0 && r != -EINTR)
+                outlet->failed = r;
+        return r;
 }
 
 static int drain(struct outlet *outlet, bool block)
@@ -67,20 +76,14 @@ static int drain(struct outlet *outlet, bool block)
         size_t left = outlet->pending.size - outlet->sent;
         if (left == 0)
                 return 0;
-        ssize_t n = write_some(outlet, outlet->pending.data + outlet->sent, left, block);
-        if (n < 0) {
-                /* Interrupted means that we are asked to end; the rest may still be tried by outlet_flush().
-                 */
-                if (n != -EINTR)
-                        outlet->failed = (int)n;
-                return (int)n;
-        }
-        outlet->sent += (size_t)n;
+        size_t done;
+        int r = write_some(outlet, outlet->pending.data + outlet->sent, left, block, &done);
+        outlet->sent += done;
         if (outlet->sent == outlet->pending.size) {
                 strbuf_clear(&outlet->pending);
                 outlet->sent = 0;
         }
-        return 0;
+        return note_failure(outlet, r);
 }
 
 int outlet_pump(struct outlet *outlet)
@@ -97,30 +100,22 @@ int outlet_write(struct outlet *outlet, const void *data, size_t size)
 {
         if (size == 0)
                 return 0;
-        int r = drain(outlet, false);
-        if (r < 0)
-                return r;
         const char *at = data;
+        size_t done = 0;
+        size_t rest;
         outlet->last = at[size - 1];
-        if (outlet->pending.size == 0) {
-                ssize_t n = write_some(outlet, at, size, false);
-                if (n < 0) {
-                        if (n != -EINTR)
-                                outlet->failed = (int)n;
-                        return (int)n;
-                }
-                at += n;
-                size -= (size_t)n;
-                if (size == 0)
-                        return 0;
-        }
-        r = strbuf_append(&outlet->pending, at, size);
-        if (r == 0)
-                return 0;
+        int r = drain(outlet, false);
+        if (r == 0 && outlet->pending.size == 0)
+                r = note_failure(outlet, write_some(outlet, at, size, false, &done));
+        if (outlet->failed || done == size)
+                return r;
+        /* Interrupted or not, the rest is kept: half a line of JSON would spoil the lines after it. */
+        if (strbuf_append(&outlet->pending, at + done, size - done) == 0)
+                return r;
+
         /* No room or no memory to let it wait: now we have to. */
         r = drain(outlet, true);
         if (r < 0)
                 return r;
-        ssize_t n = write_some(outlet, at, size, true);
-        return n < 0 ? (int)n : 0;
+        return note_failure(outlet, write_some(outlet, at + done, size - done, true, &rest));
 }

@@ -28,8 +28,10 @@ struct outlet {
 
 void outlet_clear(struct outlet *outlet);
 
-/* Hands over bytes. Waits only when OUTLET_PENDING_MAX bytes wait already. 0 or -errno; -EINTR after a
- * caught signal. */
+/*
+ * Hands over bytes. Waits only when OUTLET_PENDING_MAX bytes wait already. 0 or -errno; -EINTR after a
+ * caught signal.
+ */
 int outlet_write(struct outlet *outlet, const void *data, size_t size);
 
 /* Writes what can be written without waiting. 0 or -errno. */

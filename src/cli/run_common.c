@@ -52,7 +52,7 @@ static int conclude(struct view *view, mai_result *result)
         if (view->write_error == -EPIPE)
                 return 128 + SIGPIPE; /* as a program that SIGPIPE killed; it makes no words either */
         if (view->write_error != 0) {
-                report_line(view->write_error_stream, strerror(-view->write_error), "the run was cancelled");
+                report_line(view->write_error_stream, strerror(-view->write_error), "output is lost");
                 return EXIT_SANDBOX;
         }
         const char *status = mai_result_status(result);
@@ -66,8 +66,7 @@ static int conclude(struct view *view, mai_result *result)
         return mai_result_exit_status(result);
 }
 
-/* A failure without a run: still the one form of answer, unless it is about words. Returns the exit status.
- */
+/* A failure without a run: still the one form of answer, unless it is about words. Returns the status. */
 static int refuse(struct view *view, const mai_error *error, const mai_request *request)
 {
         _cleanup_(result_freep) mai_result *result = NULL;
@@ -83,8 +82,7 @@ static int run_request(struct view *view, const char *policy, mai_request *reque
         if (mai_sandbox_open(policy, &sandbox, &error) < 0)
                 return refuse(view, error, request);
 
-        /* Until here, also while a program is being typed, signals just end us: there is nothing to clean
-         * up. */
+        /* Until here, also while a program is being typed, signals just end us: nothing is running yet. */
         signals_install(sandbox);
         _cleanup_(result_freep) mai_result *result = NULL;
         if (mai_run(sandbox, request, view_event, view, &result, &error) < 0) {

@@ -31,8 +31,10 @@ void signals_install(mai_sandbox *sandbox)
                 if (sigaction(cancelling[i], &action, &before) == 0 && before.sa_handler == SIG_IGN)
                         (void)sigaction(cancelling[i], &before, NULL);
         }
-        /* A handler rather than SIG_IGN: execve() puts handlers back to the default, but leaves what is
-         * ignored. */
+        /*
+         * A handler rather than SIG_IGN: execve() puts handlers back to the default, but leaves what is
+         * ignored.
+         */
         struct sigaction pipe = {.sa_handler = do_nothing};
         (void)sigemptyset(&pipe.sa_mask);
         (void)sigaction(SIGPIPE, &pipe, NULL);

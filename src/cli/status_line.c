@@ -133,8 +133,10 @@ void status_line_sample(struct status_line *line, const mai_sample *sample)
                 return;
         line->drawn = now;
 
-        /* One write, so that the terminal never shows half of it; the last column stays free, or it would
-         * wrap. */
+        /*
+         * One write, so that the terminal never shows half of it; the last column stays free, or it would
+         * wrap.
+         */
         char text[sizeof ERASE + 640] = ERASE;
         size_t prefix = sizeof ERASE - 1;
         const char *trust = sample->trust_level ? sample->trust_level : line->trust;

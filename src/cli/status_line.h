@@ -26,7 +26,8 @@ void status_line_init(struct status_line *line, bool wanted, const char *trust);
 
 void status_line_sample(struct status_line *line, const mai_sample *sample);
 
-/* Before the program's output goes to `stream` (1 or 2): takes the line away where it would be in the way.
+/*
+ * Before the program's output goes to `stream` (1 or 2): takes the line away where it would be in the way.
  */
 void status_line_before_output(struct status_line *line, int stream, const char *data, size_t size);
 

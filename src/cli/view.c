@@ -35,7 +35,9 @@ static int show_output(struct view *view, const mai_event *event)
 static int show_json_line(struct view *view, const char *json)
 {
         int r = write_output(view, json, strlen(json));
-        return r < 0 ? r : write_output(view, "\n", 1);
+        int end = write_output(
+            view, "\n", 1); /* also after an interruption, which keeps what it could not write */
+        return r < 0 ? r : end;
 }
 
 /* What a slow reader could not take goes on with the next event; samples come several times a second. */
@@ -80,11 +82,9 @@ void view_result(struct view *view, mai_result *result)
         }
         static const char opening[] = "{\"kind\":\"result\",\"result\":";
         bool wrapped = view->form == VIEW_EVENTS;
-        int r = wrapped ? write_output(view, opening, sizeof opening - 1) : 0;
-        if (r == 0)
-                r = write_output(view, json, strlen(json));
-        if (r == 0)
-                r = wrapped ? write_output(view, "}\n", 2) : write_output(view, "\n", 1);
-        if (r == 0)
-                (void)note(view, "standard output", outlet_flush(&view->output));
+        if (wrapped)
+                (void)write_output(view, opening, sizeof opening - 1);
+        (void)write_output(view, json, strlen(json));
+        (void)(wrapped ? write_output(view, "}\n", 2) : write_output(view, "\n", 1));
+        (void)note(view, "standard output", outlet_flush(&view->output));
 }

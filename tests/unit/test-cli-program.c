@@ -393,6 +393,20 @@ static void a_reader_who_waits(void **state)
         (void)close(child.err);
 }
 
+/* Cancelled while output waits for a slow reader: what was begun is still completed, so JSON lines stay
+ * whole. */
+static void cancelled_while_waiting(void **state)
+{
+        struct child child = start(-1, WORDS("run", "flood 64;err done;wait"));
+        char text[4];
+        assert_int_equal(fd_read_all(child.err, text, 4), 0);
+        assert_int_equal(kill(child.pid, SIGTERM), 0);
+        struct answer answer = collect(child);
+        assert_int_equal(answer.status, 143);
+        assert_int_equal(strlen(answer.out), 64 * 4096);
+        forget(&answer);
+}
+
 static void a_full_disk(void **state)
 {
         _cleanup_(closep) int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
@@ -413,7 +427,7 @@ static void a_full_disk(void **state)
         assert_int_equal(fd_read_whole(err[0], 65536, &text, &size), 0);
         (void)close(err[0]);
         assert_string_equal(
-            text, "mai-sandbox: standard output: No space left on device (the run was cancelled)\n");
+            text, "mai-sandbox: standard output: No space left on device (output is lost)\n");
         assert_int_equal(finish(pid), 125);
 }
 
@@ -492,6 +506,7 @@ int main(int argc, char **argv)
             cmocka_unit_test(signals_cancel),
             cmocka_unit_test(a_reader_who_leaves),
             cmocka_unit_test(a_reader_who_waits),
+            cmocka_unit_test(cancelled_while_waiting),
             cmocka_unit_test(a_full_disk),
             cmocka_unit_test(the_status_line),
         };
