@@ -129,17 +129,14 @@ static void on_spec_end(struct init *init, int standard[3])
         strbuf_clear(&init->spec);
 }
 
+/* What has been sent SIGKILL can't do anything more, so its end may be told before it is complete. */
 static void on_kill_all(struct init *init)
 {
         kill_everyone(init);
         reap(init);
-        if (!init->program.ended && !init->exited) {
-                /* Not even started, or stuck: the supervisor ends the container by force if it must. */
-                if (init->program.pid <= 0) {
-                        struct rusage none = {};
-                        send_exited(init, SIGKILL, &none);
-                }
-                return;
+        if (!init->program.ended) {
+                init->program.ended = true;
+                init->program.wait_status = SIGKILL;
         }
         report_end(init);
 }
