@@ -72,8 +72,8 @@ static const char reported[] =
 
 #define FAIL(number) (SECCOMP_RET_ERRNO | (number))
 #define NUMBERS 1101
-#define NEWEST 450 /* set_mempolicy_home_node: the last one of Linux 6.1, whose calls the table names all   \
-                    */
+/* The last call of Linux 6.1 (set_mempolicy_home_node): the table names all up to it. */
+#define NEWEST 450
 
 static bool listed(const char *list, const char *name)
 {
