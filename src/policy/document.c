@@ -464,6 +464,11 @@ int document_read(struct policy *policy, const char *text, size_t size, struct e
         int r = check_bytes(policy, text, size, err);
         if (r < 0)
                 return r;
+        /* A byte order mark of UTF-8 says nothing; editors leave it there. */
+        if (size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
+                text += 3;
+                size -= 3;
+        }
         _cleanup_(document_clear) struct document doc = {.policy = policy, .err = err};
         if (!yaml_parser_initialize(&doc.parser))
                 return error_oom(err);
