@@ -7,7 +7,6 @@
 #include "sandbox/text.h"
 #include "util/clock.h"
 
-#include <math.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -73,7 +72,7 @@ static void on_started(struct run *run, struct container_event *event)
 {
         if (run->phase != PHASE_STARTING)
                 return;
-        double timeout = fmin(run->spec->limits.timeout, 1e9);
+        double timeout = MIN(run->spec->limits.timeout, 1e9);
         run_enter(run, PHASE_RUNNING, (uint64_t)(timeout * 1e9));
         run->started_at = run->phase_since;
         run->result->timing.start = nsec_to_sec(run->started_at - run->gate_at);
