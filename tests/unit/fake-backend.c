@@ -111,10 +111,17 @@ static int fake_next(struct container *container, struct container_event *ret_ev
         return 0;
 }
 
+static void note_line(char lines[4096], const char *line)
+{
+        size_t used = strlen(lines);
+        (void)snprintf(lines + used, 4096 - used, "%s\n", line);
+}
+
 static int fake_put_file(struct container *container, const char *path, unsigned mode, const void *data,
     size_t size, struct error *err)
 {
         container->script->puts++;
+        note_line(container->script->put_paths, path);
         return 0;
 }
 
@@ -122,10 +129,10 @@ static int fake_execute(struct container *container, const struct exec_spec *spe
 {
         struct script *script = container->script;
         script->executes++;
-        size_t used = 0;
-        for (size_t i = 0; spec->environment[i] && used < sizeof script->environment; i++)
-                used += (size_t)snprintf(script->environment + used, sizeof script->environment - used,
-                    "%s\n", spec->environment[i]);
+        for (size_t i = 0; spec->argv[i]; i++)
+                note_line(script->argv, spec->argv[i]);
+        for (size_t i = 0; spec->environment[i]; i++)
+                note_line(script->environment, spec->environment[i]);
         give(container, CUE_EXECUTE);
         return 0;
 }

@@ -33,11 +33,11 @@ struct script {
         int sample_status, collect_status, create_status;
         bool create_cancelled;
         bool never_destroyed;
-        const struct input_file *expected_inputs;
 
         /* What the executor did. */
         unsigned samples, kills, puts, executes, releases, collects, destroys, frees, discards[2];
-        char environment[4096]; /* of execute(), one line each */
+        char argv[4096], environment[4096]; /* of execute(), one line each */
+        char put_paths[4096];               /* of put_file() */
         bool released_complete;
 };
 
