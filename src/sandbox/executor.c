@@ -7,7 +7,6 @@
 #include "sandbox/text.h"
 #include "util/clock.h"
 
-#include <math.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>

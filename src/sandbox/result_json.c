@@ -4,7 +4,6 @@
 
 #include "sandbox/media_type.h"
 
-#include <math.h>
 #include <signal.h>
 
 static json_t *signal_text(int number)
@@ -59,7 +58,7 @@ static json_t *amount(bool has, double value)
 {
         if (!has)
                 return json_null();
-        if (fabs(value) < 9e15 && floor(value) == value)
+        if (value > -9e15 && value < 9e15 && (double)(json_int_t)value == value)
                 return json_integer((json_int_t)value);
         return json_real(value);
 }
