@@ -49,11 +49,11 @@ def setuid_file_of_ones_own(t):
 import shutil, subprocess
 shutil.copy("/usr/bin/env", "tool")
 probe("chown", os.chown, "tool", 0, 0)
-probe("mknod", os.mknod, "device", 0o600 | 0o020000, os.makedev(1, 1))
+probe("mknod", os.mknod, "device", 0o600 | 0o020000, os.makedev(1, 3))
 probe("setcap", os.setxattr, "tool", "security.capability", bytes.fromhex("0000000200000000000000000000000000000000"))
 finish()
 '''
-    attack.attack(t, guest, {"chown": "give a file to root", "mknod": "make a device node for memory",
+    attack.attack(t, guest, {"chown": "give a file to root", "mknod": "make a device node",
                              "setcap": "put file capabilities on a program"},
                   refused={"": attack.REFUSED | {"EINVAL", "EOPNOTSUPP"}}, wrap=attack.APART)
 
