@@ -71,7 +71,8 @@ class Running:
         _, wait_status = os.waitpid(self.pid, 0)
         self.kill()  # what the case started in its group and forgot
         os.close(self.pidfd)
-        outcome = {"status": "failed", "tries": [], "notes": [], "text": f"the case died, wait status {wait_status}"}
+        outcome = {"status": "failed", "tries": [], "notes": [],
+                   "text": f"the case died, wait status {wait_status}"}
         if killed:
             outcome["text"] = f"over its time limit of {self.case.limit} s"
         elif os.path.exists(self.outcome_path):
@@ -99,7 +100,8 @@ def run_here(case, options, directory, outcome_path):
             traceback.extract_tb(failure.__traceback__)) < 2 else 1]
         status, text = "failed", f"{failure}\n      at {os.path.relpath(where.filename, ROOT)}:{where.lineno}"
     except BaseException as error:  # pylint: disable=broad-except
-        status, text = "failed", shorten(f"{error}", 3000) + "\n" + "".join(traceback.format_tb(error.__traceback__)[1:])
+        status, text = "failed", shorten(f"{error}",
+                                         3000) + "\n" + "".join(traceback.format_tb(error.__traceback__)[1:])
     with open(outcome_path + ".new", "w", encoding="utf-8", errors="backslashreplace") as file:
         json.dump({"status": status, "text": text, "tries": context.tries, "notes": context.notes}, file)
     os.rename(outcome_path + ".new", outcome_path)
@@ -152,14 +154,16 @@ def run_all(cases, options, counts):
                     reason = EXCEPTIONS.get(options.backend, {}).get(case.name)
                     if reason:
                         counts["skipped"] += 1
-                        outcome = {"status": "skipped", "text": reason, "seconds": 0, "tries": [], "notes": []}
+                        outcome = {"status": "skipped", "text": reason, "seconds": 0, "tries": [],
+                                   "notes": []}
                         report(case, outcome, options.verbose)
                         continue
                     one = Running(case, options)
                     running[one.pidfd] = one
                     selector.register(one.pidfd, selectors.EVENT_READ)
                 ended = [key.fd for key, _ in selector.select(0.2)] if running else []
-                late = [fd for fd, one in running.items() if fd not in ended and one.overdue(time.monotonic())]
+                late = [fd for fd, one in running.items() if fd not in ended
+                        and one.overdue(time.monotonic())]
                 for fd in late:
                     running[fd].kill()
                 for fd in ended + late:

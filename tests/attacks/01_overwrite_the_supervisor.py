@@ -35,7 +35,8 @@ finish()
 def digests(t):
     """Every file that the program under test consists of, as far as they lie beside it."""
     directory = pathlib.Path(t.program).parent
-    return {path: hashlib.sha256(path.read_bytes()).hexdigest() for path in directory.glob("mai-*") if path.is_file()}
+    return {path: hashlib.sha256(path.read_bytes()).hexdigest() for path in directory.glob("mai-*")
+            if path.is_file()}
 
 
 @case()
@@ -45,8 +46,10 @@ def exe_of_init(t):
     shutil.copy("/bin/sleep", victim)
     with subprocess.Popen([victim, "30"]) as process:
         try:
-            attack.attack(t, GUEST, {"link": "readlink /proc/1/exe", "reopen": "reopen /proc/1/exe for writing"},
-                          args=["1"], host_args=[str(process.pid), "kill"], refused={"": attack.REFUSED | {"ENOENT"}})
+            attack.attack(t, GUEST, {"link": "readlink /proc/1/exe",
+                                     "reopen": "reopen /proc/1/exe for writing"},
+                          args=["1"], host_args=[str(process.pid), "kill"],
+                          refused={"": attack.REFUSED | {"ENOENT"}})
         finally:
             process.kill()
     equal(digests(t), before, "the program under test changed on disk")

@@ -31,7 +31,8 @@ def only_the_three_streams(t):
     high = 37
     fd = os.open(secret, os.O_RDONLY)
     os.dup2(fd, high, inheritable=True)
-    how = {"pass_fds": [high], "capture_output": True, "timeout": 50, "env": t.sandbox.environment(), "cwd": t.tmp,
+    how = {"pass_fds": [high], "capture_output": True, "timeout": 50, "env": t.sandbox.environment(),
+           "cwd": t.tmp,
            "stdin": subprocess.DEVNULL, "check": False}
     control = attack.parse(subprocess.run([PYTHON, program], **how).stdout, "control")
     equal(control["fds"].get(str(high)), str(secret), "control: the descriptor reaches a plain python3")
@@ -42,7 +43,8 @@ def only_the_three_streams(t):
     equal(sorted(report["fds"]), ["0", "1", "2"], "descriptors inside")
     equal(report["getcwd"], "/sandbox", "working directory inside")
     equal(report["cwd"], "/sandbox", "/proc/self/cwd inside")
-    check(t.tmp.parts[1] not in report["root"] or t.tmp.parts[1] == "tmp", "the host's root is above", report)
+    check(t.tmp.parts[1] not in report["root"] or t.tmp.parts[1] == "tmp", "the host's root is above",
+          report)
 
 
 @case()
@@ -50,7 +52,8 @@ def the_commands_of_exec_too(t):
     answer = t.exec(["sh", "-c", "ls -l /proc/$$/fd | wc -l; pwd -P"])
     lines = answer.text.split()
     t.tried(f"ls /proc/$$/fd in exec: {int(lines[0]) - 1} entries")
-    check(int(lines[0]) - 1 <= 4, "sh sees more than its own descriptors", answer)  # 0-2, and sh's own script
+    check(int(lines[0]) - 1 <= 4, "sh sees more than its own descriptors",
+          answer)  # 0-2, and sh's own script
     equal(lines[1], "/sandbox", "working directory of exec")
 
 
@@ -69,7 +72,8 @@ finish()
     canary = t.write("canary", "original", 0o666)
     t.tmp.chmod(0o777)
     with open(canary, "rb") as stream:
-        answer = t.sandbox.call(t.sandbox.command(attack.PRELUDE + guest, options=["--stdin", str(canary)]), parse=True)
+        answer = t.sandbox.call(t.sandbox.command(attack.PRELUDE + guest, options=["--stdin", str(canary)]),
+                                parse=True)
     report = attack.parse(answer.stdout, answer)
     t.tried(f"reopen --stdin's file for writing: {report['overwrite']} (gets through in plain python3)")
     equal(canary.read_text(), "original", "the file behind --stdin was overwritten from inside")

@@ -12,7 +12,8 @@ for path in sys.argv[1:]:
     probe(path, lambda: os.close(os.open(path, os.O_WRONLY)))
 finish()
 '''
-FILES = ["/proc/sysrq-trigger", "/proc/sys/kernel/core_pattern", "/proc/sys/kernel/modprobe", "/proc/sys/vm/panic_on_oom",
+FILES = ["/proc/sysrq-trigger", "/proc/sys/kernel/core_pattern", "/proc/sys/kernel/modprobe",
+         "/proc/sys/vm/panic_on_oom",
          "/proc/sys/kernel/hostname", "/proc/sys/fs/binfmt_misc/register", "/proc/irq/default_smp_affinity",
          "/proc/sys/kernel/ns_last_pid", "/proc/sys/net/ipv4/ip_forward"]
 

@@ -27,7 +27,8 @@ def id_maps(t):
     check(report["uid_map"] and report["gid_map"], "no map at all", report)
     check(not maps_host_root(report), "the host's root is mapped", report)
     check(0 not in report["ids"], "an id of root inside", report)
-    check(answer.result["security"]["host_uid"] not in (0, None), "host_uid in the result", answer.result["security"])
+    check(answer.result["security"]["host_uid"] not in (0, None), "host_uid in the result",
+          answer.result["security"])
     t.need_program("unshare")
     control = attack.on_host(t, MAPS, wrap=["unshare", "--user", "--map-root-user"])
     check(maps_host_root(control), "control: a namespace that maps root is recognised", control)
@@ -63,7 +64,8 @@ def seen_from_the_host(t):
         program = t.program.encode()
         pid = host.wait_until(lambda: [p for p in host.processes_with(marker)
                                        if not host.read(f"/proc/{p}/cmdline").startswith(program)
-                                       and b"python" in host.read(f"/proc/{p}/cmdline")], what="the guest")[0]
+                                       and b"python" in host.read(f"/proc/{p}/cmdline")],
+                              what="the guest")[0]
         status = host.read(f"/proc/{pid}/status").decode()
         uids = status.split("Uid:")[1].split("\n")[0].split()
         groups = status.split("Groups:")[1].split("\n")[0].split()

@@ -38,7 +38,8 @@ def capabilities_and_flags(t):
               f"{where} is mounted without nodev", options)
     control = attack.on_host(t, STATUS)
     own = control["status"].get(control["me"]) or list(control["status"].values())[0]
-    check(own["NoNewPrivs"] == "0" and any("nosuid" not in options for options in control["mounts"].values()),
+    check(own["NoNewPrivs"] == "0" and any("nosuid" not in options
+                                           for options in control["mounts"].values()),
           "control: the host's own state would be noticed", control)
 
 

@@ -48,7 +48,8 @@ def high_halves(t):
     attack.attack(
         t, GUEST,
         {"vsock": "AF_VSOCK in the low half", "netlink": "AF_NETLINK in the low half",
-         "packet": "AF_PACKET in the low half", "alg": "AF_ALG in the low half", "raw type": "SOCK_RAW in the low half",
+         "packet": "AF_PACKET in the low half", "alg": "AF_ALG in the low half",
+         "raw type": "SOCK_RAW in the low half",
          "raw protocol": "all three arguments", "socketpair": "TIPC socketpair in the low half",
          "clone": "CLONE_NEWUSER beside high bits", "personality": "READ_IMPLIES_EXEC beside high bits",
          "tiocsti": "TIOCSTI in the low half"},

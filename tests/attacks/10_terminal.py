@@ -39,7 +39,8 @@ def on_terminal(t, command):
         os.setsid()
         fcntl.ioctl(0, termios.TIOCSCTTY, 1)
 
-    with subprocess.Popen(command, stdin=slave, stdout=slave, stderr=slave, cwd=t.tmp, env=t.sandbox.environment(),
+    with subprocess.Popen(command, stdin=slave, stdout=slave, stderr=slave, cwd=t.tmp,
+                          env=t.sandbox.environment(),
                           preexec_fn=own_terminal) as process:
         shown = b""
         os.set_blocking(master, False)
@@ -68,7 +69,8 @@ def refused(t, shown, typed):
     check(not typed, "characters were typed into the caller's terminal", typed)
     done = [name for name, seen in report.items() if seen == "done" and name != "isatty"]
     check(not done, "got hold of a terminal", report)
-    check(report["isatty"] == [False, False, False], "a standard stream inside is the caller's terminal", report)
+    check(report["isatty"] == [False, False, False], "a standard stream inside is the caller's terminal",
+          report)
     return report
 
 

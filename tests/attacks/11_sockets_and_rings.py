@@ -7,10 +7,13 @@ import threading
 from lib import attack
 from lib.case import case, check, equal
 
-FAMILIES = {"AF_ALG": (38, 5, 0), "AF_VSOCK": (40, 1, 0), "AF_NETLINK": (16, 3, 0), "AF_NETLINK audit": (16, 3, 9),
-            "AF_PACKET": (17, 3, 0), "AF_XDP": (44, 3, 0), "raw IPv4": (2, 3, 1), "raw IPv4 255": (2, 3, 255),
+FAMILIES = {"AF_ALG": (38, 5, 0), "AF_VSOCK": (40, 1, 0), "AF_NETLINK": (16, 3, 0),
+            "AF_NETLINK audit": (16, 3, 9),
+            "AF_PACKET": (17, 3, 0), "AF_XDP": (44, 3, 0), "raw IPv4": (2, 3, 1),
+            "raw IPv4 255": (2, 3, 255),
             "raw IPv6": (10, 3, 58), "AF_KEY": (15, 3, 2), "AF_BLUETOOTH": (31, 3, 1), "AF_CAN": (29, 3, 1),
-            "AF_TIPC": (30, 5, 0), "AF_RDS": (21, 5, 0), "AF_KCM": (41, 5, 0), "AF_SMC": (43, 1, 0), "AF_PPPOX": (24, 1, 0),
+            "AF_TIPC": (30, 5, 0), "AF_RDS": (21, 5, 0), "AF_KCM": (41, 5, 0), "AF_SMC": (43, 1, 0),
+            "AF_PPPOX": (24, 1, 0),
             "AF_RXRPC": (33, 2, 2), "AF_QIPCRTR": (42, 2, 0), "AF_APPLETALK": (5, 2, 0), "AF_X25": (9, 5, 0),
             "AF_IEEE802154": (36, 3, 0), "SCTP": (2, 1, 132), "MPTCP": (2, 1, 262), "DCCP": (2, 6, 33)}
 
@@ -33,7 +36,8 @@ def families_and_io_uring(t):
     ring = attack.REFUSED
     attack.attack(t, GUEST, {**{name: name for name in FAMILIES}, "io_uring": "io_uring_setup",
                              "io_uring_enter": "io_uring_enter", "io_uring_register": "io_uring_register"},
-                  refused={"": refusals, "io_uring": ring, "io_uring_enter": ring, "io_uring_register": ring},
+                  refused={"": refusals, "io_uring": ring, "io_uring_enter": ring,
+                           "io_uring_register": ring},
                   args=[json.dumps(FAMILIES)], defences=["seccomp"])
 
 
@@ -78,7 +82,8 @@ def no_network(t):
         report, _ = attack.inside(t, NETWORK, [str(port)])
         equal(reached, [], "connections to the host's loopback listener")
         check(report["loopback of the host"] == "ECONNREFUSED", "loopback inside", report)
-        check(report["datagram to an address outside"] in ("ENETUNREACH", "EPERM", "EACCES"), "datagrams", report)
+        check(report["datagram to an address outside"] in ("ENETUNREACH", "EPERM", "EACCES"), "datagrams",
+              report)
         equal(report["interfaces"], ["lo"], "interfaces inside")
         equal(report["routes"], 0, "routes inside")
         control = attack.on_host(t, NETWORK, [str(port)])

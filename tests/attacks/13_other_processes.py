@@ -52,11 +52,13 @@ finish()
 @case()
 def init_of_the_sandbox(t):
     attack.need_x86(t)
-    names = ("attach", "seize", "readv", "writev", "getfd", "mem", "maps", "fd", "environ", "cwd", "root", "auxv", "stack",
+    names = ("attach", "seize", "readv", "writev", "getfd", "mem", "maps", "fd", "environ", "cwd", "root",
+             "auxv", "stack",
              "io", "personality", "syscall", "mem for writing", "oom_score_adj", "sched", "prlimit")
     with subprocess.Popen(["sleep", "50"]) as victim:
         try:
-            attack.attack(t, GUEST, {name: f"{name} of PID 1" for name in names}, args=["1"], host_args=[str(victim.pid)],
+            attack.attack(t, GUEST, {name: f"{name} of PID 1" for name in names}, args=["1"],
+                          host_args=[str(victim.pid)],
                           defences=["dumpable"], refused={"": attack.REFUSED | {"ENOENT", "ESRCH"}})
         finally:
             victim.kill()

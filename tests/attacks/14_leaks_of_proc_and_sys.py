@@ -18,13 +18,17 @@ for path in sys.argv[1:]:
         probe(path, read_some, path)
 finish()
 '''
-PATHS = ["/proc/keys", "/proc/timer_list", "/proc/kcore", "/proc/kpagecount", "/proc/config.gz", "/proc/iomem",
-         "/proc/ioports", "/proc/interrupts", "/proc/slabinfo", "/proc/vmallocinfo", "/proc/sysvipc/shm", "/proc/irq",
-         "/proc/bus", "/proc/fs", "/proc/acpi", "/proc/scsi", "/proc/key-users", "/proc/partitions", "/proc/diskstats",
+PATHS = ["/proc/keys", "/proc/timer_list", "/proc/kcore", "/proc/kpagecount", "/proc/config.gz",
+         "/proc/iomem",
+         "/proc/ioports", "/proc/interrupts", "/proc/slabinfo", "/proc/vmallocinfo", "/proc/sysvipc/shm",
+         "/proc/irq",
+         "/proc/bus", "/proc/fs", "/proc/acpi", "/proc/scsi", "/proc/key-users", "/proc/partitions",
+         "/proc/diskstats",
          "/proc/modules", "/sys/class", "/sys/devices", "/sys/firmware", "/sys/kernel", "/sys/class/dmi/id",
          "/sys/fs/cgroup", "/sys/kernel/debug", "/proc/asound", "/proc/driver"]
 # Open in every container of the field, without names of others in them; listed so that the choice is visible.
-HARMLESS = {"/proc/partitions", "/proc/diskstats", "/proc/modules", "/proc/fs", "/proc/sysvipc/shm", "/proc/driver",
+HARMLESS = {"/proc/partitions", "/proc/diskstats", "/proc/modules", "/proc/fs", "/proc/sysvipc/shm",
+            "/proc/driver",
             "/proc/iomem", "/proc/ioports", "/proc/interrupts"}
 
 
@@ -52,18 +56,22 @@ finish()
              str(t.tmp / "canary")]
     t.need_root()
     command = t.sandbox.command(attack.PRELUDE + guest, json_output=False)
-    done = subprocess.run([*world, *command], capture_output=True, env=t.sandbox.environment(), timeout=50, check=False)
+    done = subprocess.run([*world, *command], capture_output=True, env=t.sandbox.environment(), timeout=50,
+                          check=False)
     report = attack.parse(done.stdout, done)
     path = t.write("mounts.py", attack.PRELUDE + guest)
-    control = attack.parse(subprocess.run([*world, PYTHON, path], capture_output=True, timeout=50, check=True).stdout, "")
+    control = attack.parse(subprocess.run([*world, PYTHON, path], capture_output=True, timeout=50,
+                                          check=True).stdout, "")
     t.tried(f"list /proc: pids {report['pids']} (host: {len(control['pids'])}); look for the host's mount {canary} in "
             f"mountinfo: {'seen' if canary in report['mounts'] else 'not seen'} (seen from the host); "
             f"/proc/self/cgroup: {report['cgroup'][:2]}")
     check(canary in control["mounts"], "control: the canary mount is seen on the host")
     check(canary not in report["mounts"], "a mount of the host is visible", report["mounts"])
     check(str(t.tmp) not in report["mounts"], "a path of the caller is in mountinfo", report["mounts"])
-    check(len(report["pids"]) <= 3 and max(report["pids"]) < 100, "processes of others are visible", report["pids"])
-    check(all("mai-sandbox" not in line for line in report["cgroup"]), "the cgroup's path is visible", report["cgroup"])
+    check(len(report["pids"]) <= 3 and max(report["pids"]) < 100, "processes of others are visible",
+          report["pids"])
+    check(all("mai-sandbox" not in line for line in report["cgroup"]), "the cgroup's path is visible",
+          report["cgroup"])
     check(report["hostname"] != control["hostname"], "the host's name is visible", report["hostname"])
 
 

@@ -44,9 +44,11 @@ def unix_sockets(t):
         by_name.bind("\0" + name)
         for listener in (by_path, by_name):
             listener.listen(8)
-        attack.attack(t, GUEST, {"path": "connect to a socket file of the host", "abstract": "connect to an abstract name",
+        attack.attack(t, GUEST, {"path": "connect to a socket file of the host",
+                                 "abstract": "connect to an abstract name",
                                  "walk": "find any socket file"}, args=[str(path), name, "walk"],
-                      host_args=[str(path), name, "stat"], refused={"": {"ENOENT", "ECONNREFUSED", "EPERM", "EACCES"}})
+                      host_args=[str(path), name, "stat"], refused={"": {"ENOENT", "ECONNREFUSED", "EPERM",
+                                                                         "EACCES"}})
 
 
 @case()

@@ -20,7 +20,8 @@ def crash_leaves_nothing(t):
     answer = t.run(CRASH, options=["--output-dir", str(out)], cwd=t.tmp)
     equal((answer.status, answer.result["signal"]), ("failed", "SIGSEGV"), "a crash of the program itself")
     equal(answer.exit, 139, "exit status of a crash")
-    check(not cores(out) and not cores(t.tmp) and not answer.result["files"], "a core was left", cores(t.tmp))
+    check(not cores(out) and not cores(t.tmp) and not answer.result["files"], "a core was left",
+          cores(t.tmp))
     t.tried("crash with SIGSEGV: no core in the working directory or on the host")
     pattern = host.read("/proc/sys/kernel/core_pattern").decode().strip()
     if pattern.startswith(("|", "/")):
@@ -28,7 +29,8 @@ def crash_leaves_nothing(t):
         return
     crash = t.tmp / "control"
     crash.mkdir()
-    subprocess.run(["sh", "-c", f'ulimit -c unlimited; exec {PYTHON} -c "{CRASH}"'], cwd=crash, capture_output=True,
+    subprocess.run(["sh", "-c", f'ulimit -c unlimited; exec {PYTHON} -c "{CRASH}"'], cwd=crash,
+                   capture_output=True,
                    check=False)
     check(cores(crash), "control: the same crash on the host leaves a core")
 
@@ -50,7 +52,8 @@ child_probe("high half", lambda: sc(302, 0, (1 << 32) | 4, (ctypes.c_uint64 * 2)
 finish()
 '''
     report, _ = attack.attack(
-        t, guest, {"lower": "lower the core limit to 0", "lower soft": "lower the soft limit", "raise": "raise it",
+        t, guest, {"lower": "lower the core limit to 0", "lower soft": "lower the soft limit",
+                   "raise": "raise it",
                    "setrlimit": "the raw setrlimit", "prlimit64": "the raw prlimit64",
                    "high half": "its number beside high bits"},
         refused={"": attack.REFUSED | {"EINVAL", "ValueError"}}, defences=["rlimit-core", "seccomp"])

@@ -37,11 +37,13 @@ __attribute__((constructor)) static void hook(void)
 
 
 def hooks(err):
-    return [json.loads(line) for line in err.decode(errors="replace").splitlines() if line.startswith('{"hook"')]
+    return [json.loads(line) for line in err.decode(errors="replace").splitlines()
+            if line.startswith('{"hook"')]
 
 
 def locked(hook):
-    return (hook["seccomp"], int(hook["caps"], 16), hook["nnp"]) == ("2", 0, "1") and hook["uid"] != 0 and hook["pid"] != 1
+    return (hook["seccomp"], int(hook["caps"], 16), hook["nnp"]) == ("2", 0,
+                                                                     "1") and hook["uid"] != 0 and hook["pid"] != 1
 
 
 @case()
@@ -65,10 +67,13 @@ def start_up_files(t):
     seen = hooks(answer.stderr)
     early = [hook for hook in seen if not locked(hook)]
     check(not early, "code ran before the lock-down", early)
-    control = subprocess.run([PYTHON, "-c", "pass"], env={"PYTHONPATH": str(hook.parent)}, capture_output=True, check=True)
+    control = subprocess.run([PYTHON, "-c", "pass"], env={"PYTHONPATH": str(hook.parent)},
+                             capture_output=True, check=True)
     hook.rename(hook.parent / "sitecustomize.py")
-    control = subprocess.run([PYTHON, "-c", "pass"], env={"PYTHONPATH": str(hook.parent)}, capture_output=True, check=True)
-    check(hooks(control.stderr) and not locked(hooks(control.stderr)[0]), "control: the hook runs and tells", control)
+    control = subprocess.run([PYTHON, "-c", "pass"], env={"PYTHONPATH": str(hook.parent)},
+                             capture_output=True, check=True)
+    check(hooks(control.stderr) and not locked(hooks(control.stderr)[0]), "control: the hook runs and tells",
+          control)
     t.tried(f"sitecustomize, usercustomize, .pth, PYTHONSTARTUP: {len(seen)} hooks ran, all of them locked down "
             "(on the host the hook reports no lock)")
 
@@ -79,7 +84,8 @@ def preloaded_library(t):
     source = t.write("hook.c", PRELOAD)
     library = t.tmp / "hook.so"
     subprocess.run([compiler, "-shared", "-fPIC", "-o", library, source], check=True)
-    answer = t.run("print('ran')", options=["--file", f"{library}:hook.so", "--env", "LD_PRELOAD=/sandbox/hook.so"])
+    answer = t.run("print('ran')", options=["--file", f"{library}:hook.so", "--env",
+                                            "LD_PRELOAD=/sandbox/hook.so"])
     seen = hooks(answer.stderr) if answer.status != "error" else []
     if answer.status == "error":
         t.tried(f"LD_PRELOAD by --env: refused ({answer.result['error']['message']})")
@@ -87,8 +93,10 @@ def preloaded_library(t):
         check(answer.status == "ok", "the run failed", answer)
         check(all(locked(hook) for hook in seen), "a library was loaded before the lock-down", seen)
         t.tried(f"LD_PRELOAD by --env: the constructor ran {len(seen)} times, locked down each time")
-    control = subprocess.run(["/bin/true"], env={"LD_PRELOAD": str(library)}, capture_output=True, check=True)
-    check(hooks(control.stderr) and not locked(hooks(control.stderr)[0]), "control: the constructor runs and tells", control)
+    control = subprocess.run(["/bin/true"], env={"LD_PRELOAD": str(library)}, capture_output=True,
+                             check=True)
+    check(hooks(control.stderr) and not locked(hooks(control.stderr)[0]),
+          "control: the constructor runs and tells", control)
     # The same in the caller's own environment: neither we nor anything inside may load it.
     answer = t.run("print('ran')", env={"PYTHONPATH": "/nonexistent", "LD_AUDIT": str(library)})
     check(not any(hook["pid"] == 1 for hook in hooks(answer.stderr)), "loaded into PID 1", answer)

@@ -36,7 +36,8 @@ finish()
 @case()
 def secrets_of_the_caller(t):
     secret = attack.unique(t, "secret")
-    answer_environment = {"MAI_TEST_SECRET": secret, "AWS_SECRET_ACCESS_KEY": secret, "OPENAI_API_KEY": secret,
+    answer_environment = {"MAI_TEST_SECRET": secret, "AWS_SECRET_ACCESS_KEY": secret,
+                          "OPENAI_API_KEY": secret,
                           "LC_SECRET": secret, "PYTHON_TOKEN": secret}
     report, _ = attack.inside(t, GUEST, [secret[::-1]], env=answer_environment)
     control = attack.on_host(t, GUEST, [secret[::-1]], env=answer_environment)
@@ -46,4 +47,5 @@ def secrets_of_the_caller(t):
     check(report["cmdline"] != "done", "the caller's secret is in a command line", report)
     t.tried(f"look for the caller's secret in os.environ, every /proc/PID/environ and the stack: not found "
             f"(found on the host); variables inside: {report['names']}")
-    check(not set(report["names"]) & set(answer_environment), "a variable of the caller's came in", report["names"])
+    check(not set(report["names"]) & set(answer_environment), "a variable of the caller's came in",
+          report["names"])

@@ -90,8 +90,10 @@ def control_run(t, token):
     t.need_root()
     path = t.write("control/traces.py", attack.PRELUDE + GUEST)
     covers = "mount -t tmpfs t /dev/shm; mount -t tmpfs t /usr/lib/python3/dist-packages/__pycache__; "
-    done = subprocess.run([*attack.APART, "sh", "-c", covers + f'exec {PYTHON} "$@"', "sh", path, "leave", token, "host"],
-                          capture_output=True, timeout=50, cwd=path.parent, env=t.sandbox.environment(), check=False)
+    done = subprocess.run([*attack.APART, "sh", "-c", covers + f'exec {PYTHON} "$@"', "sh", path, "leave",
+                           token, "host"],
+                          capture_output=True, timeout=50, cwd=path.parent, env=t.sandbox.environment(),
+                          check=False)
     return attack.parse(done.stdout, done)
 
 
@@ -101,7 +103,8 @@ def one_after_the_other(t):
     token = f"{int.from_bytes(__import__('os').urandom(4)) | 1:08x}"
     left, _ = attack.inside(t, GUEST, ["leave", token])
     t.note(f"left: {left}")
-    check(sum(outcome == "done" for outcome in left.values()) >= 4, "the first run could leave next to nothing", left)
+    check(sum(outcome == "done" for outcome in left.values()) >= 4,
+          "the first run could leave next to nothing", left)
     found, _ = attack.inside(t, GUEST, ["find", token])
     compare(t, found, control_run(t, token), "after it")
 
@@ -110,7 +113,8 @@ def one_after_the_other(t):
 def side_by_side(t):
     attack.need_x86(t)
     token = f"{int.from_bytes(__import__('os').urandom(4)) | 1:08x}"
-    process = t.sandbox.start(t.sandbox.command(attack.PRELUDE + GUEST, ["leave", token, "stay"], json_output=False))
+    process = t.sandbox.start(t.sandbox.command(attack.PRELUDE + GUEST, ["leave", token, "stay"],
+                                                json_output=False))
     try:
         left = attack.parse(process.stdout.readline(), "the first run")
         check(left["lock on a system file"] == "done", "a file of the system could not be locked", left)

@@ -33,7 +33,8 @@ finish()
 @case()
 def neighbours(t):
     marker = attack.unique(t, "neighbour")
-    events = t.sandbox.command("import time, sys; print('up'); time.sleep(3); print('survived')", [marker], events=True)
+    events = t.sandbox.command("import time, sys; print('up'); time.sleep(3); print('survived')", [marker],
+                               events=True)
     process = t.sandbox.start(events)
     try:
         host.wait_until(lambda: [p for p in host.processes_with(marker) if p != process.pid
@@ -47,7 +48,8 @@ def neighbours(t):
     neighbour = json.loads(out.decode().splitlines()[-1])["result"]
     check(marker not in "".join(report["cmdlines"]), "the neighbour's process is visible", report)
     check(len(report["alive"]) <= 4, "signals reach processes of others", report["alive"][:20])
-    equal((neighbour["status"], neighbour["stdout"]), ("ok", "up\nsurvived\n"), "the neighbour, after kill(-1, SIGKILL)")
+    equal((neighbour["status"], neighbour["stdout"]), ("ok", "up\nsurvived\n"),
+          "the neighbour, after kill(-1, SIGKILL)")
     mine, theirs = answer.result["security"], neighbour["security"]
     check(mine["host_uid"] != theirs["host_uid"], "two sandboxes share a host uid", mine["host_uid"])
     same = [kind for kind, inode in mine["namespaces"].items() if theirs["namespaces"].get(kind) == inode]

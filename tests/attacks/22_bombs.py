@@ -34,14 +34,16 @@ finish()
 
 @case()
 def counted(t):
-    report, answer = attack.attack(t, COUNT, {"fork": "100 processes at once under --pids 20", "thread": "100 threads"},
+    report, answer = attack.attack(t, COUNT, {"fork": "100 processes at once under --pids 20",
+                                              "thread": "100 threads"},
                                    args=["100"], refused={"fork": {"EAGAIN"}, "thread": {"RuntimeError"}},
                                    defences=["cgroup-pids"], how={"options": ["--pids", "20"]})
     equal(answer.result["limits"]["pids_limit"], 20, "the limit in the result")
     for kind in ("children", "threads"):
         check(17 <= report[kind] <= 20, f"{kind} under a limit of 20, the program itself included", report)
     events = answer.events("pids_refused")
-    check(len(events) >= 1 and events[0]["count"] >= 1, "no event tells of the refused forks", answer.result["events"])
+    check(len(events) >= 1 and events[0]["count"] >= 1, "no event tells of the refused forks",
+          answer.result["events"])
     check(15 <= answer.result["usage"]["pids_peak"] <= 20, "pids_peak", answer.result["usage"])
 
 
@@ -66,7 +68,8 @@ while True:
     watcher = threading.Thread(target=watch)
     watcher.start()
     try:
-        answer = t.run(bomb, [marker], options=["--pids", "30", "--timeout", "2", "--cpus", "1"], patience=80)
+        answer = t.run(bomb, [marker], options=["--pids", "30", "--timeout", "2", "--cpus", "1"],
+                       patience=80)
     finally:
         done.set()
         watcher.join()

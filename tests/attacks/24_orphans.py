@@ -35,7 +35,8 @@ sys.exit(7)
 @case()
 def thousand(t):
     report, answer = attack.inside(t, GUEST, options=["--pids", "16"])
-    equal((answer.status, answer.exit, report["zombies"]), ("failed", 7, 0), "status, exit status and zombies left")
+    equal((answer.status, answer.exit, report["zombies"]), ("failed", 7, 0),
+          "status, exit status and zombies left")
     check(answer.result["usage"]["pids_peak"] <= 16, "processes at once", answer.result["usage"])
     # The control: under an init that does not reap, the orphans stay. `sleep` as PID 1 is such a one.
     t.need_root()

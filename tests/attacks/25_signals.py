@@ -50,5 +50,6 @@ def stops_and_deaf_ears(t):
 def death_of_the_program_by_signal(t):
     for name, number in (("SIGKILL", 9), ("SIGTERM", 15), ("SIGABRT", 6), ("SIGSEGV", 11), ("SIGUSR1", 10)):
         answer = t.run(f"import os; os.kill(os.getpid(), {number})")
-        equal((answer.status, answer.result["signal"], answer.exit), ("failed", name, 128 + number), f"own {name}")
+        equal((answer.status, answer.result["signal"], answer.exit), ("failed", name, 128 + number),
+              f"own {name}")
     t.tried("the program kills itself by signal: reported as its own failure, not as a limit")

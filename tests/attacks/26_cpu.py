@@ -19,7 +19,8 @@ def burn_and_sleep(t):
     answer = t.run(BURN, policy=policy)
     equal((answer.status, answer.kind, answer.exit), ("limit", "cpu_time", 137), "four processes that burn")
     equal(answer.result["violation"]["limit"], 1, "the limit named")
-    check(0.9 <= answer.result["violation"]["observed"] <= 2.5, "the CPU time seen", answer.result["violation"])
+    check(0.9 <= answer.result["violation"]["observed"] <= 2.5, "the CPU time seen",
+          answer.result["violation"])
     check(answer.result["usage"]["cpu"] >= 0.9, "usage.cpu", answer.result["usage"])
     t.tried(f"four processes burn under cpu_time 1: {answer.kind}, {answer.result['violation']['observed']:.2f} s seen")
     answer = t.run("import time; time.sleep(60)", policy="cpu_time: 1\ntimeout: 2\n")

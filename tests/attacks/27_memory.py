@@ -30,7 +30,8 @@ def every_shape(t):
         check(answer.status in ("limit", "failed"), f"{shape}: not stopped", answer)
         if answer.status == "failed":
             # A refusal by the kernel is the program's own error, never an unexplained 137.
-            check(b"MemoryError" in answer.stderr or b"OSError" in answer.stderr, f"{shape}: unexplained", answer)
+            check(b"MemoryError" in answer.stderr or b"OSError" in answer.stderr, f"{shape}: unexplained",
+                  answer)
             t.tried(f"{shape}: {answer.stderr.decode().splitlines()[-1]}")
             continue
         equal((answer.kind, answer.exit, answer.result["violation"]["limit"]), ("memory", 137, LIMIT), shape)
@@ -78,9 +79,11 @@ print("cwd", fill("x"), flush=True)
 print("pipes", pipes(), flush=True)
 """
     answer = t.run(program, options=["--memory", str(LIMIT), "--timeout", "30"], policy="disk_limit: 16m\n")
-    check(answer.status == "ok" or answer.kind == "memory", "neither at an end by itself nor `memory`", answer)
+    check(answer.status == "ok" or answer.kind == "memory", "neither at an end by itself nor `memory`",
+          answer)
     lines = dict(line.split() for line in answer.text.splitlines())
-    equal([lines.get("tmp"), lines.get("shm"), lines.get("cwd")], ["ENOSPC"] * 3, "what stops a growing file")
+    equal([lines.get("tmp"), lines.get("shm"), lines.get("cwd")], ["ENOSPC"] * 3,
+          "what stops a growing file")
     t.tried(f"/tmp, /dev/shm and /sandbox filled: {lines['tmp']}; pipe buffers: {lines.get('pipes', answer.kind)}")
 
 

@@ -46,7 +46,8 @@ except OSError as error:
     print(made, error.strerror)
 print("end")
 """
-    answer = t.run(program, options=["--output-dir", str(t.tmp / "out")], policy="inode_limit: 50000\n", patience=110)
+    answer = t.run(program, options=["--output-dir", str(t.tmp / "out")], policy="inode_limit: 50000\n",
+                   patience=110)
     check(answer.status == "ok" and "end" in answer.text, "a tree of up to 100,000 levels", answer)
     host.assert_gone(answer)
     t.tried(f"a tree 100,000 levels deep: {answer.text.split()[0]} made, collected and removed in {answer.seconds:.1f} s")

@@ -60,7 +60,8 @@ def kernel_objects(t):
     equal(answer.result["limits"]["open_files"], 200, "open_files in the result")
     check(report["raise"] != "done", "the limit could be raised", report)
     for name in ("descriptors", "pipes", "epoll", "inotify", "timerfd", "eventfd", "sockets"):
-        check(report[name][0] <= 200 and report[name][1] in ("EMFILE", "ENFILE", "EPERM", "ENOSYS", "EACCES"),
+        check(report[name][0] <= 200 and report[name][1] in ("EMFILE", "ENFILE", "EPERM", "ENOSYS",
+                                                             "EACCES"),
               f"{name} are not bounded", report)
     for name in ("huge pages", "hard links"):
         check(report[name][1] != "never refused", f"{name} are not bounded", report)
@@ -100,7 +101,8 @@ finish()
         return
     report = attack.parse(answer.stdout, answer)
     check(report["watches"] != "done", "watches are not bounded", report)
-    check(report["timers"] != "done" or answer.result["usage"]["memory_peak"] <= answer.result["limits"]["mem_limit"],
+    check(report["timers"] != "done"
+          or answer.result["usage"]["memory_peak"] <= answer.result["limits"]["mem_limit"],
           "timers are not bounded", report)
     t.tried(f"timers: {report['timers']} after {report.get('timers made')}; watches: {report['watches']} after "
             f"{report.get('watches made')}")

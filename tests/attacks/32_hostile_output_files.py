@@ -101,7 +101,8 @@ def a_great_many(t):
     program = "import os\ntry:\n for n in range(100000): open(str(n), 'w').close()\nexcept OSError as e: print(n, e.strerror)"
     answer = t.run(program, options=["--output-dir", str(t.tmp / "out")], patience=140)
     check(answer.status == "ok", "the run", answer)
-    check(len(answer.result["files"]) <= 100000 and len(answer.out) < 64 << 20, "the answer's size", len(answer.out))
+    check(len(answer.result["files"]) <= 100000 and len(answer.out) < 64 << 20, "the answer's size",
+          len(answer.out))
     host.assert_gone(answer)
     t.tried(f"100,000 files: {len(answer.result['files'])} listed, {answer.text.strip() or 'no limit met'}, "
             f"{answer.seconds:.1f} s")
@@ -133,7 +134,8 @@ time.sleep(0.3)
         equal(answer.status, "ok", "the run")
         for entry in answer.result["files"]:
             data = (out / entry["path"]).read_bytes()
-            equal((len(data), hashlib.sha256(data).hexdigest()), (entry["size"], entry["sha256"]), entry["path"])
+            equal((len(data), hashlib.sha256(data).hexdigest()), (entry["size"], entry["sha256"]),
+                  entry["path"])
             check(data[:5] != b"root:", "the host's file came out", entry)
         host.assert_gone(answer)
     t.tried("a surviving child rewrites and swaps files: sizes and hashes agree in 5 of 5 runs")

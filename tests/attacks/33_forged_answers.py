@@ -24,9 +24,11 @@ sys.exit(3)
 def result_in_the_output(t):
     answer = t.run(FORGED)
     equal((answer.status, answer.exit), ("failed", 3), "status and exit status")
-    check(b"forged" in answer.stdout and b"forged" in answer.stderr, "the output is not there as output", answer)
+    check(b"forged" in answer.stdout and b"forged" in answer.stderr, "the output is not there as output",
+          answer)
     equal(answer.result["signal"], None, "signal")
-    check(b"\x1b" not in answer.out and b"\0" not in answer.out, "raw control characters in the document", answer.out)
+    check(b"\x1b" not in answer.out and b"\0" not in answer.out, "raw control characters in the document",
+          answer.out)
     loose = json.loads(FORGED.split("json.dumps(")[1].split(")\nfor")[0].replace("True", "true"))
     check(loose["status"] == "ok", "control: the forged document is one that a reader would take")
     t.tried("a forged result on every descriptor up to 200: reported as the program's own output, status failed")
@@ -50,7 +52,8 @@ def invalid_text(t):
     equal(answer.stderr, b"\xed\xa0\x80 \xc0\x80 \xf5", "surrogates and over-long forms")
     equal(answer.result["stderr_encoding"], "base64", "encoding of surrogates")
     answer = t.run("import os\nos.write(1, 'a\\0b\\u2028\\U0001f600\\x1b'.encode())")
-    equal((answer.result["stdout_encoding"], answer.text), ("utf-8", "a\0b\u2028\U0001f600\x1b"), "valid, if odd, text")
+    equal((answer.result["stdout_encoding"], answer.text), ("utf-8", "a\0b\u2028\U0001f600\x1b"),
+          "valid, if odd, text")
     t.tried("all 256 bytes, surrogates, NUL, escapes: come back exactly")
 
 
@@ -60,7 +63,8 @@ def control_characters_in_our_messages(t):
     name = "no\x1b[31m\nsuch\x07.py"
     answer = t.sandbox.call([t.program, "run", str(t.tmp / name)])
     check(answer.exit in (2, 125), "exit status", answer)
-    check(not any(c in answer.err.rstrip(b"\n") for c in b"\x1b\x07\n"), "raw control characters in our message", answer.err)
+    check(not any(c in answer.err.rstrip(b"\n") for c in b"\x1b\x07\n"),
+          "raw control characters in our message", answer.err)
     check(b"such" in answer.err, "the file is not named", answer.err)
     answer = t.sandbox.call([t.program, "run", "--\x1b[31mx", "a.py"])
     equal(answer.exit, 2, "exit status of an unknown option")
@@ -71,7 +75,8 @@ def control_characters_in_our_messages(t):
 @case()
 def pretended_limit(t):
     """The words that we use for limits, printed by the program, do not make one."""
-    answer = t.run("import sys\nprint('mai-sandbox: timeout: limit 1 s', file=sys.stderr)\nsys.exit(1)", json_output=False)
+    answer = t.run("import sys\nprint('mai-sandbox: timeout: limit 1 s', file=sys.stderr)\nsys.exit(1)",
+                   json_output=False)
     equal(answer.exit, 1, "exit status")
     attack.unique(t, "unused")
     t.tried("a pretended time-out on standard error: exit status 1 is kept")

@@ -22,10 +22,12 @@ def policy_in_the_working_directory(t):
     there = t.run("print(1)", cwd=checkout)
     for answer in (there, elsewhere):
         equal(answer.result["security"]["unsafe"], [], "weakenings")
-    equal(there.result["security"]["policy_sha256"], elsewhere.result["security"]["policy_sha256"], "the policy used")
+    equal(there.result["security"]["policy_sha256"], elsewhere.result["security"]["policy_sha256"],
+          "the policy used")
     program = t.write("checkout/main.py", "print(1)")
     beside = t.run(program, cwd=checkout)
-    equal(beside.result["security"]["policy_sha256"], elsewhere.result["security"]["policy_sha256"], "the policy used")
+    equal(beside.result["security"]["policy_sha256"], elsewhere.result["security"]["policy_sha256"],
+          "the policy used")
     relative = t.run(program, cwd=checkout, env={"HOME": "."})
     equal(relative.result["security"]["policy_sha256"] if relative.status == "ok" else None,
           elsewhere.result["security"]["policy_sha256"] if relative.status == "ok" else None, "with HOME=.")
@@ -39,7 +41,8 @@ def policy_in_the_working_directory(t):
 def killed_supervisor(t):
     """SIGKILL in the middle of a run: the program dies with its supervisor, and the next start clears up."""
     marker = attack.unique(t, "killed")
-    process = t.sandbox.start(t.sandbox.command("import time; print('up', flush=True); time.sleep(60)", [marker],
+    process = t.sandbox.start(t.sandbox.command("import time; print('up', flush=True); time.sleep(60)",
+                                                [marker],
                                                 json_output=False))
     equal(process.stdout.readline(), b"up\n", "the program's first line")
     check(len(host.processes_with(marker)) >= 2, "the program is seen on the host")
@@ -70,10 +73,13 @@ def no_descriptors(t):
     """With too few descriptors the run is refused with a reason, and user code does not start."""
     command = t.sandbox.command("print('ran')")
     for number in (4, 6, 8, 12, 16):
-        done = subprocess.run(command, capture_output=True, timeout=40, env=t.sandbox.environment(), check=False,
-                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (number, number)))
+        done = subprocess.run(command, capture_output=True, timeout=40, env=t.sandbox.environment(),
+                              check=False,
+                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE,
+                                                                    (number, number)))
         ran = b'"status":"ok"' in done.stdout.replace(b" ", b"")
-        check(done.returncode == 125 or (ran and done.returncode == 0) or (done.returncode in (1, 2, 127) and done.stderr),
+        check(done.returncode == 125 or (ran and done.returncode == 0)
+              or (done.returncode in (1, 2, 127) and done.stderr),
               f"with {number} descriptors", done)
         check(ran or b"ran\\n" not in done.stdout, "user code ran without a good result", done)
     t.tried("run with 4 to 16 descriptors: refused with a reason or done properly")
@@ -81,9 +87,12 @@ def no_descriptors(t):
 
 @case()
 def hostile_policy_files(t):
-    texts = {"a bomb of aliases": "a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n", "a tag": "timeout: !!python/object:os.x 1\n",
-             "a gigabyte number": "timeout: " + "9" * 5000 + "\n", "deep nesting": "a: " + "[" * 20000 + "]" * 20000 + "\n",
-             "two megabytes": "# " + "x" * (2 << 20) + "\n", "a NUL": "timeout: 1\0\n", "bad UTF-8": b"timeout: \xff\n"}
+    texts = {"a bomb of aliases": "a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n",
+             "a tag": "timeout: !!python/object:os.x 1\n",
+             "a gigabyte number": "timeout: " + "9" * 5000 + "\n", "deep nesting": "a: " + "[" * 20000
+             + "]" * 20000 + "\n",
+             "two megabytes": "# " + "x" * (2 << 20) + "\n", "a NUL": "timeout: 1\0\n",
+             "bad UTF-8": b"timeout: \xff\n"}
     for what, text in texts.items():
         answer = t.run("print('ran')", policy=text)
         equal(answer.exit, 125, f"a policy with {what}")

@@ -7,7 +7,8 @@ from lib.case import case, check, equal
 
 
 def start_many(t, count, program, policy, options=()):
-    commands = [t.sandbox.command(program, policy=policy, options=options, trust="trusted") for _ in range(count)]
+    commands = [t.sandbox.command(program, policy=policy, options=options, trust="trusted")
+                for _ in range(count)]
     return [t.sandbox.start(command) for command in commands]
 
 
@@ -39,7 +40,8 @@ SPAN = "import time\na = time.time(); time.sleep(0.4); print(a, time.time())"
 def ten_at_once(t):
     """More than a small host holds: they queue, none fails, and the waiting is told."""
     results = finish_all(start_many(t, 10, SPAN, None))
-    equal([status for status, _ in results], [0] * 10, f"exit statuses of ten at once: {[r for s, r in results if s][:1]}")
+    equal([status for status, _ in results], [0] * 10,
+          f"exit statuses of ten at once: {[r for s, r in results if s][:1]}")
     uids = {result["security"]["host_uid"] for _, result in results}
     check(len(uids) >= 1 and 0 not in uids, "host uids", uids)
     t.note(f"at most {intervals_at_once(results)} at once, waited {[round(r['timing']['queue'], 2) for _, r in results]}")
@@ -66,5 +68,6 @@ def reject_when_full(t):
     statuses = sorted(status for status, _ in results)
     equal(statuses, [0, 125, 125], "one runs, two are refused")
     refused = [result for status, result in results if status == 125][0]
-    check(refused["error"]["code"] and "max_concurrent" in json.dumps(refused["error"]), "the error names what was full",
+    check(refused["error"]["code"] and "max_concurrent" in json.dumps(refused["error"]),
+          "the error names what was full",
           refused["error"])

@@ -13,15 +13,18 @@ def like_python(t, source, name="odd.py"):
     plain = subprocess.run([PYTHON, path], capture_output=True, stdin=subprocess.DEVNULL, check=False,
                            env={"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"})
     answer = t.run(path)
-    equal((answer.exit, answer.stdout), (plain.returncode, plain.stdout), "exit status and output, as of python3")
+    equal((answer.exit, answer.stdout), (plain.returncode, plain.stdout),
+          "exit status and output, as of python3")
     last, expected = answer.stderr.splitlines()[-1:], plain.stderr.splitlines()[-1:]
-    equal(last, [line.replace(os.fsencode(path), os.fsencode(f"/sandbox/{name}")) for line in expected], "last line")
+    equal(last, [line.replace(os.fsencode(path), os.fsencode(f"/sandbox/{name}")) for line in expected],
+          "last line")
     return answer
 
 
 @case()
 def not_there(t):
-    for path, what in ((t.tmp / "absent.py", "a missing file"), (t.tmp, "a directory"), ("/dev/zero", "a device"),
+    for path, what in ((t.tmp / "absent.py", "a missing file"), (t.tmp, "a directory"),
+                       ("/dev/zero", "a device"),
                        (t.tmp / "x" / "y.py", "a missing directory")):
         answer = t.sandbox.call([t.program, "run", str(path)], patience=20)
         check(answer.exit in (2, 125) and answer.out == b"", what, answer)
@@ -90,7 +93,8 @@ def binary(t):
 
 @case()
 def syntax_error(t):
-    for source in ("print('unclosed\n", "def f(:\n pass\n", "  indented = 1\n x = 2\n", "if True:\nprint(1)\n", "\tx\n y\n"):
+    for source in ("print('unclosed\n", "def f(:\n pass\n", "  indented = 1\n x = 2\n",
+                   "if True:\nprint(1)\n", "\tx\n y\n"):
         answer = like_python(t, source, "mistake.py")
         check(b"mistake.py" in answer.stderr, "the user's file name is in the traceback", answer)
         check(str(t.tmp).encode() not in answer.stderr, "the caller's path is in the traceback", answer)

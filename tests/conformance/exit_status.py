@@ -6,18 +6,22 @@ from lib.case import case, check, equal
 
 @case()
 def own_status(t):
-    for status in (0, 1, 2, 3, 7, 42, 64, 77, 99, 120, 124, 125, 126, 127, 128, 130, 137, 139, 143, 200, 254, 255):
+    for status in (0, 1, 2, 3, 7, 42, 64, 77, 99, 120, 124, 125, 126, 127, 128, 130, 137, 139, 143, 200, 254,
+                   255):
         answer = t.run(f"import os; os._exit({status})")
-        equal((answer.exit, answer.status, answer.result["exit_code"]), (status, "failed" if status else "ok", status),
+        equal((answer.exit, answer.status, answer.result["exit_code"]),
+              (status, "failed" if status else "ok", status),
               f"status {status}")
 
 
 @case()
 def python_ends(t):
     for program, status, words in (("raise SystemExit", 0, b""), ("raise SystemExit('why')", 1, b"why\n"),
-                                   ("1 / 0", 1, b"ZeroDivisionError"), ("exit()", 0, b""), ("quit(300)", 44, b""),
+                                   ("1 / 0", 1, b"ZeroDivisionError"), ("exit()", 0, b""),
+                                   ("quit(300)", 44, b""),
                                    ("raise KeyboardInterrupt", 130, b"KeyboardInterrupt"),
-                                   ("import sys; sys.exit(-1)", 255, b""), ("def f(): f()\nf()", 1, b"RecursionError")):
+                                   ("import sys; sys.exit(-1)", 255, b""),
+                                   ("def f(): f()\nf()", 1, b"RecursionError")):
         answer = t.run(program)
         equal(answer.exit, status, program)
         check(words in answer.stderr, f"{program}: standard error", answer)
@@ -25,7 +29,8 @@ def python_ends(t):
 
 @case()
 def own_signals(t):
-    for name, number in (("SIGTERM", 15), ("SIGKILL", 9), ("SIGSEGV", 11), ("SIGABRT", 6), ("SIGHUP", 1), ("SIGPIPE", 13),
+    for name, number in (("SIGTERM", 15), ("SIGKILL", 9), ("SIGSEGV", 11), ("SIGABRT", 6), ("SIGHUP", 1),
+                         ("SIGPIPE", 13),
                          ("SIGINT", 2)):
         answer = t.run(f"import os, signal; signal.signal({number}, signal.SIG_DFL) if {number} != 9 else 0; "
                        f"os.kill(os.getpid(), {number})")
@@ -53,7 +58,8 @@ def as_in_a_shell(t):
     equal(t.exec(["sh", "-c", "kill -9 $$"]).exit, 137, "kill -9 of a shell")
     answer = t.exec(["no-such-command-anywhere"])
     equal(answer.status, "error", "status")
-    check("no-such-command-anywhere" in answer.result["error"]["message"], "the command is not named", answer)
+    check("no-such-command-anywhere" in answer.result["error"]["message"], "the command is not named",
+          answer)
 
 
 @case()

@@ -8,7 +8,8 @@ from lib.case import PYTHON, case, check, equal
 
 def works(t, program, expected="ok\n", **how):
     answer = t.run(program, **how)
-    equal((answer.status, answer.text, answer.stderr), ("ok", expected, b""), "status, output and standard error")
+    equal((answer.status, answer.text, answer.stderr), ("ok", expected, b""),
+          "status, output and standard error")
     return answer
 
 
@@ -28,7 +29,8 @@ def numpy(t):
 @case()
 def pandas(t):
     need(t, "pandas")
-    works(t, "import pandas as pd\nd = pd.DataFrame({'g': list('aab'), 'v': [1, 2, 3]})\nd.to_csv('d.csv', index=False)\n"
+    works(t,
+          "import pandas as pd\nd = pd.DataFrame({'g': list('aab'), 'v': [1, 2, 3]})\nd.to_csv('d.csv', index=False)\n"
              "assert pd.read_csv('d.csv').groupby('g').v.sum().to_dict() == {'a': 3, 'b': 3}\n"
              "pd.date_range('2024-01-01', periods=3, tz='Europe/Berlin')\nprint('ok')")
 
@@ -37,7 +39,8 @@ def pandas(t):
 def matplotlib(t):
     need(t, "matplotlib")
     out = t.tmp / "out"
-    works(t, "import matplotlib.pyplot as plt\nplt.plot([1, 2]); plt.title('x²')\nfor s in ('png', 'svg', 'pdf'):\n"
+    works(t,
+          "import matplotlib.pyplot as plt\nplt.plot([1, 2]); plt.title('x²')\nfor s in ('png', 'svg', 'pdf'):\n"
              " plt.savefig('p.' + s)\nprint('ok')", options=["--output-dir", str(out)])
     equal(sorted(path.name for path in out.iterdir()), ["p.pdf", "p.png", "p.svg"], "files")
 
@@ -317,14 +320,16 @@ print("ok")
 def modules_of_ones_own(t):
     module = t.write("in/helper.py", "def answer(): return 42\n")
     data = t.write("in/data.csv", "a,b\n1,2\n")
-    works(t, "import csv, helper\nassert helper.answer() == 42\nassert list(csv.DictReader(open('data.csv')))[0]['b'] == '2'\n"
+    works(t,
+          "import csv, helper\nassert helper.answer() == 42\nassert list(csv.DictReader(open('data.csv')))[0]['b'] == '2'\n"
              "open('late.py', 'w').write('X = 1')\nimport importlib; importlib.invalidate_caches()\nimport late\n"
              "print('ok')", options=["--file", str(module), "--file", str(data)])
 
 
 @case()
 def devices(t):
-    works(t, "import os\nassert len(open('/dev/urandom', 'rb').read(16)) == 16\nassert open('/dev/zero', 'rb').read(3) == bytes(3)\n"
+    works(t,
+          "import os\nassert len(open('/dev/urandom', 'rb').read(16)) == 16\nassert open('/dev/zero', 'rb').read(3) == bytes(3)\n"
              "open('/dev/null', 'w').write('x')\nassert os.path.exists('/dev/fd/1') and os.path.exists('/dev/stdout')\n"
              "open('/dev/stdout', 'w').write('ok\\n')\n"
              "try:\n open('/dev/full', 'w', buffering=1).write('x\\n')\nexcept OSError as e: assert e.errno == 28")
@@ -333,7 +338,8 @@ def devices(t):
 @case()
 def no_odd_warnings(t):
     """An ordinary program under -W error and with development mode on: nothing of ours disturbs it."""
-    answer = t.exec(["python3", "-X", "dev", "-W", "error", "-c", "import json, subprocess, sys; subprocess.run(['true'], "
+    answer = t.exec(["python3", "-X", "dev", "-W", "error", "-c",
+                     "import json, subprocess, sys; subprocess.run(['true'], "
                      "check=True); print('ok')"])
     equal((answer.status, answer.text), ("ok", "ok\n"), "development mode")
     check(not answer.stderr, "warnings", answer.stderr)

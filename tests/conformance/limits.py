@@ -13,7 +13,8 @@ def timeout(t):
     for seconds in (0.5, 1):
         answer = t.run("import time; print('before', flush=True); time.sleep(60); print('after')",
                        options=["--timeout", str(seconds)])
-        equal((answer.status, answer.kind, answer.exit, answer.text), ("limit", "timeout", 124, "before\n"), "status")
+        equal((answer.status, answer.kind, answer.exit, answer.text), ("limit", "timeout", 124, "before\n"),
+              "status")
         violation, wall = answer.result["violation"], answer.result["usage"]["wall"]
         equal(violation["limit"], seconds, "the limit named")
         check(violation["observed"] >= seconds and violation["message"], "the value seen", violation)
@@ -21,7 +22,8 @@ def timeout(t):
         # the time that a busy machine takes to start and to answer lies outside of it.
         check(seconds <= wall < seconds + 0.1, "ended within 100 ms of the limit", answer.result["usage"])
         check(answer.seconds < seconds + 10, "time seen from outside", answer.seconds)
-        equal((answer.result["exit_code"], answer.result["limits"]["timeout"]), (None, seconds), "exit code and limit")
+        equal((answer.result["exit_code"], answer.result["limits"]["timeout"]), (None, seconds),
+              "exit code and limit")
 
 
 @case()
@@ -43,7 +45,8 @@ def just_in_time(t):
 @case()
 def cpu_time(t):
     answer = t.run("print('before', flush=True)\nwhile True: pass", policy="cpu_time: 1\ntimeout: 40\n")
-    equal((answer.status, answer.kind, answer.exit, answer.text), ("limit", "cpu_time", 137, "before\n"), "status")
+    equal((answer.status, answer.kind, answer.exit, answer.text), ("limit", "cpu_time", 137, "before\n"),
+          "status")
     violation = answer.result["violation"]
     equal(violation["limit"], 1, "the limit named")
     check(1 <= violation["observed"] < 2, "the value seen", violation)
@@ -53,9 +56,11 @@ def cpu_time(t):
 def memory(t):
     answer = t.run("print('before', flush=True)\nx = []\nwhile True: x.append(bytearray(1 << 20))",
                    options=["--memory", "64m", "--timeout", "30"])
-    equal((answer.status, answer.kind, answer.exit, answer.text), ("limit", "memory", 137, "before\n"), "status")
+    equal((answer.status, answer.kind, answer.exit, answer.text), ("limit", "memory", 137, "before\n"),
+          "status")
     violation = answer.result["violation"]
-    equal((violation["limit"], answer.result["limits"]["mem_limit"]), (64 << 20, 64 << 20), "the limit named")
+    equal((violation["limit"], answer.result["limits"]["mem_limit"]), (64 << 20, 64 << 20),
+          "the limit named")
     check(60 << 20 <= violation["observed"] <= 66 << 20, "the value seen", violation)
 
 
@@ -100,7 +105,8 @@ print(len(made), refused)
     event = answer.events("pids_refused")
     equal(len(event), 1, "events of that kind: equal ones are counted in one")
     check(event[0]["count"] >= 1 and event[0]["seq"] >= 1 and event[0]["t"] >= 0, "the event", event)
-    equal((answer.result["usage"]["pids_peak"], answer.result["violation"]), (8, None), "pids_peak, and no violation")
+    equal((answer.result["usage"]["pids_peak"], answer.result["violation"]), (8, None),
+          "pids_peak, and no violation")
 
 
 @case()
@@ -151,15 +157,20 @@ def output(t):
     for fd, name in ((1, "stdout"), (2, "stderr")):
         answer = t.run(f"import os, time\nos.write({fd}, b'x' * {limit + 1})\ntime.sleep(60)",
                        policy=f"output_limit: {limit}\n", options=["--timeout", "20"])
-        equal((answer.status, answer.kind, answer.exit), ("limit", "output", 137), f"one byte too many on {name}")
-        equal((answer.result["violation"]["limit"], answer.result[name]), (limit, "x" * limit), "limit and prefix")
+        equal((answer.status, answer.kind, answer.exit), ("limit", "output", 137),
+              f"one byte too many on {name}")
+        equal((answer.result["violation"]["limit"], answer.result[name]), (limit, "x" * limit),
+              "limit and prefix")
         check(answer.result["violation"]["observed"] > limit, "the value seen", answer.result["violation"])
-        check(name in json.dumps(answer.result["violation"]["detail"]), "which stream", answer.result["violation"])
+        check(name in json.dumps(answer.result["violation"]["detail"]), "which stream",
+              answer.result["violation"])
         equal(answer.result[f"{name}_truncated"], True, "truncated")
     answer = t.run(f"import sys\nsys.stdout.write('x' * {limit}); sys.stderr.write('y' * {limit})",
                    policy=f"output_limit: {limit}\n")
-    equal((answer.status, answer.text, answer.stderr), ("ok", "x" * limit, b"y" * limit), "exactly the limit on each stream")
-    equal((answer.result["stdout_truncated"], answer.result["stderr_truncated"]), (False, False), "truncated")
+    equal((answer.status, answer.text, answer.stderr), ("ok", "x" * limit, b"y" * limit),
+          "exactly the limit on each stream")
+    equal((answer.result["stdout_truncated"], answer.result["stderr_truncated"]), (False, False),
+          "truncated")
 
 
 @case()
@@ -218,8 +229,10 @@ def syscalls_that_only_fail(t):
     answer = t.run(program % 3)
     equal((answer.status, answer.text), ("ok", "-1 1\n"), "a denied mount fails with EPERM")
     event = answer.events("syscall_denied")
-    check(event and event[0]["syscall"] == "mount" and event[0]["count"] == 3, "the event", answer.result["events"])
+    check(event and event[0]["syscall"] == "mount" and event[0]["count"] == 3, "the event",
+          answer.result["events"])
     flood = t.run(program % 1_000_000, options=["--timeout", "30"], patience=80)
-    check(flood.kind in ("syscall", "timeout", "cpu_time") or flood.status == "ok", "a flood of denied calls", flood)
+    check(flood.kind in ("syscall", "timeout", "cpu_time") or flood.status == "ok",
+          "a flood of denied calls", flood)
     check(len(flood.result["events"]) <= 256, "events are bounded", len(flood.result["events"]))
     host.assert_gone(flood)

@@ -13,9 +13,12 @@ from lib.case import case, check, equal
 
 @case()
 def streams_untouched(t):
-    answer = t.run("import os\nos.write(1, bytes(range(256)))\nos.write(2, bytes(range(255, -1, -1)))", json_output=False)
-    equal((answer.exit, answer.out, answer.err), (0, bytes(range(256)), bytes(range(255, -1, -1))), "raw bytes")
-    answer = t.run("import os\nfor n in range(200): os.write(1, b'o' * 9999); os.write(2, b'e' * 9999)", json_output=False,
+    answer = t.run("import os\nos.write(1, bytes(range(256)))\nos.write(2, bytes(range(255, -1, -1)))",
+                   json_output=False)
+    equal((answer.exit, answer.out, answer.err), (0, bytes(range(256)), bytes(range(255, -1, -1))),
+          "raw bytes")
+    answer = t.run("import os\nfor n in range(200): os.write(1, b'o' * 9999); os.write(2, b'e' * 9999)",
+                   json_output=False,
                    policy="output_limit: 4m\n", trust="trusted")
     equal((len(answer.out), len(answer.err)), (1999800, 1999800), "two megabytes on each stream")
 
@@ -28,13 +31,15 @@ def arrives_early(t, read):
     alive = process.poll() is None
     process.terminate()
     process.communicate(timeout=30)
-    check(b"first" in line and alive and took < 15, "the first line did not come while the program ran", line, took)
+    check(b"first" in line and alive and took < 15, "the first line did not come while the program ran",
+          line, took)
 
 
 @case()
 def streaming(t):
     def read():
-        process = t.sandbox.start(t.sandbox.command("import time\nprint('first')\ntime.sleep(30)", json_output=False))
+        process = t.sandbox.start(t.sandbox.command("import time\nprint('first')\ntime.sleep(30)",
+                                                    json_output=False))
         return process, process.stdout.readline()
 
     arrives_early(t, read)
@@ -43,7 +48,8 @@ def streaming(t):
 @case()
 def events_arrive_early(t):
     def read():
-        process = t.sandbox.start(t.sandbox.command("import time\nprint('first')\ntime.sleep(30)", events=True))
+        process = t.sandbox.start(t.sandbox.command("import time\nprint('first')\ntime.sleep(30)",
+                                                    events=True))
         line = process.stdout.readline()
         while line and json.loads(line)["kind"] != "output":
             line = process.stdout.readline()
@@ -60,7 +66,8 @@ def events(t):
     kinds = [line["kind"] for line in lines]
     equal((kinds.count("result"), kinds[-1]), (1, "result"), "the result is the last line")
     for stream, text in (("stdout", "o"), ("stderr", "e")):
-        data = "".join(line["data"] for line in lines if line["kind"] == "output" and line["stream"] == stream)
+        data = "".join(line["data"] for line in lines if line["kind"] == "output"
+                       and line["stream"] == stream)
         equal(data, "".join(f"{text} {n}\n" for n in range(5)), f"{stream} in events")
     check("sample" in kinds, "no samples among the events", sorted(set(kinds)))
     outputs = [line["t"] for line in lines if line["kind"] == "output" and "t" in line]
@@ -110,7 +117,8 @@ os.mkdir("hollow")
         data = (out / name).read_bytes()
         equal((entry["size"], entry["sha256"], entry["path_encoding"]),
               (len(data), hashlib.sha256(data).hexdigest(), "utf-8"), f"entry of {name}")
-    check(listed["a/two.json"]["media_type"] == "application/json" and listed["one.txt"]["media_type"] == "text/plain",
+    check(listed["a/two.json"]["media_type"] == "application/json"
+          and listed["one.txt"]["media_type"] == "text/plain",
           "media types", listed)
     equal(os.stat(out / "one.txt").st_uid, os.getuid(), "owner of what came out")
 
@@ -119,7 +127,8 @@ os.mkdir("hollow")
 def collected_after_a_limit(t):
     """What was written before the limit comes out too; a program that changed itself is listed."""
     out = t.tmp / "out"
-    answer = t.run("import time\nopen('part', 'w').write('half')\ntime.sleep(60)", options=["--output-dir", str(out), "--timeout", "1"])
+    answer = t.run("import time\nopen('part', 'w').write('half')\ntime.sleep(60)",
+                   options=["--output-dir", str(out), "--timeout", "1"])
     equal((answer.kind, (out / "part").read_text()), ("timeout", "half"), "files after a time-out")
     answer = t.run("open('main.py', 'a').write('# changed')", options=["--output-dir", str(t.tmp / "self")])
     equal([entry["path"] for entry in answer.result["files"]], ["main.py"], "a program that changed itself")
@@ -132,7 +141,8 @@ def existing_files_are_replaced(t):
     (out / "result.txt").write_text("a much longer text from before")
     (out / "other.txt").write_text("other")
     answer = t.run("open('result.txt', 'w').write('new')", options=["--output-dir", str(out)])
-    equal((answer.status, (out / "result.txt").read_text(), (out / "other.txt").read_text()), ("ok", "new", "other"),
+    equal((answer.status, (out / "result.txt").read_text(), (out / "other.txt").read_text()),
+          ("ok", "new", "other"),
           "a file that was there before")
 
 
@@ -153,7 +163,8 @@ def terminated_by_the_caller(t):
     for number in (signal.SIGTERM, signal.SIGINT):
         marker = attack.unique(t, "cancel")
         process = t.sandbox.start(t.sandbox.command("import time; time.sleep(60)", [marker]))
-        host.wait_until(lambda: [p for p in host.processes_with(marker) if p != process.pid], what="the program")
+        host.wait_until(lambda: [p for p in host.processes_with(marker) if p != process.pid],
+                        what="the program")
         process.send_signal(number)
         out, _ = process.communicate(timeout=30)
         result = json.loads(out)
@@ -171,7 +182,8 @@ def nobody_reads(t):
     process = t.sandbox.start(t.sandbox.command("while True: print('x' * 1000)", [marker], json_output=False,
                                                 options=["--timeout", "2"]), stderr=subprocess.DEVNULL)
     try:
-        host.wait_until(lambda: [p for p in host.processes_with(marker) if p != process.pid], what="the program")
+        host.wait_until(lambda: [p for p in host.processes_with(marker) if p != process.pid],
+                        what="the program")
         host.wait_until(lambda: not [p for p in host.processes_with(marker) if p != process.pid], seconds=25,
                         what="the program's end at its limits while nobody reads")
     finally:

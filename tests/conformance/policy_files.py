@@ -18,7 +18,8 @@ GOOD = {
 # name -> (text, what the message must contain)
 BAD = {
     "unknown key": ("timeot: 9\n", ["1:1", "timeot", "timeout"]),
-    "unknown key in a level": ("trust_levels:\n  untrusted:\n    mem_limt: 1m\n", ["3:5", "mem_limt", "mem_limit"]),
+    "unknown key in a level": ("trust_levels:\n  untrusted:\n    mem_limt: 1m\n",
+                               ["3:5", "mem_limt", "mem_limit"]),
     "wrong type": ("timeout: soon\n", ["1:10", "timeout", "soon"]),
     "list for a number": ("timeout: [1]\n", ["1:10", "timeout"]),
     "text for a list": ("cap_drop: ALL\n", ["1:11", "cap_drop"]),
@@ -41,7 +42,8 @@ BAD = {
     "weakening without unsafe": ("read_only: false\n", ["1:", "unsafe"]),
     "added capability without unsafe": ("cap_add: [SYS_ADMIN]\n", ["1:", "unsafe"]),
     "unconfined without unsafe": ('security_opt: ["seccomp=unconfined"]\n', ["1:", "unsafe"]),
-    "disk above memory": ("trust_levels:\n  trusted:\n    mem_limit: 64m\n    disk_limit: 128m\n", ["disk_limit"]),
+    "disk above memory": ("trust_levels:\n  trusted:\n    mem_limit: 64m\n    disk_limit: 128m\n",
+                          ["disk_limit"]),
     "untrusted above trusted": ("trust_levels:\n  trusted:\n    timeout: 5\n  untrusted:\n    timeout: 50\n",
                                 ["5:", "timeout"]),
     "bad network mode": ("network_mode: host\n", ["1:15", "host"]),
@@ -77,7 +79,8 @@ def bad_files(t):
         missing = [word for word in [str(path), *words] if word not in message]
         if missing:
             wrong.append(f"{name}: {missing} not in {message!r}")
-        if name not in ("empty", "only a comment") and not re.search(re.escape(str(path)) + r":\d+:\d+: ", message):
+        if name not in ("empty", "only a comment") and not re.search(re.escape(str(path)) + r":\d+:\d+: ",
+                                                                     message):
             wrong.append(f"{name}: no file:line:column in {message!r}")
     equal(wrong, [], "bad policy files")
 
@@ -111,7 +114,8 @@ def shown(t):
     answer = t.sandbox.call([t.program, "policy", "show", "--trust", "trusted"])
     equal(answer.exit, 0, "policy show")
     text = answer.out.decode()
-    for key in ("cpu_count", "mem_limit", "timeout", "pids_limit", "cpu_time", "disk_limit", "inode_limit", "output_limit",
+    for key in ("cpu_count", "mem_limit", "timeout", "pids_limit", "cpu_time", "disk_limit", "inode_limit",
+                "output_limit",
                 "security_opt", "cap_drop", "read_only", "network_mode"):
         check(re.search(rf"^\s*{key}:", text, re.M), f"{key} is not shown", text)
     check(re.search(r"^\s*timeout: 120\b", text, re.M), "timeout: 120", text)
@@ -149,5 +153,6 @@ def a_weakening_is_repeated(t):
     answer = t.run("open('/usr/x', 'w')", policy="unsafe: true\nread_only: false\n")
     if answer.status == "error":
         t.skip(f"a writable root is not offered by this backend: {answer.result['error']['message']}")
-    check(any("read_only" in item for item in answer.result["security"]["unsafe"]), "security.unsafe", answer)
+    check(any("read_only" in item for item in answer.result["security"]["unsafe"]), "security.unsafe",
+          answer)
     equal(answer.result["security"]["read_only_root"], False, "read_only_root")

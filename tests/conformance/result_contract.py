@@ -12,24 +12,31 @@ NUMBER, TEXT, COUNT, LIST, OBJECT, TRUTH = (int, float), str, int, list, dict, b
 NOTHING = type(None)
 
 CONTRACT = {
-    "schema_version": COUNT, "id": TEXT, "container_id": TEXT, "session_id": NOTHING, "node": TEXT, "started_at": TEXT,
-    "status": TEXT, "ended_by": NOTHING, "exit_code": COUNT, "signal": NOTHING, "stdout": TEXT, "stderr": TEXT,
+    "schema_version": COUNT, "id": TEXT, "container_id": TEXT, "session_id": NOTHING, "node": TEXT,
+    "started_at": TEXT,
+    "status": TEXT, "ended_by": NOTHING, "exit_code": COUNT, "signal": NOTHING, "stdout": TEXT,
+    "stderr": TEXT,
     "stdout_truncated": TRUTH, "stderr_truncated": TRUTH, "stdout_encoding": TEXT, "stderr_encoding": TEXT,
-    "violation": NOTHING, "events": LIST, "trust_level": TEXT, "backend": TEXT, "runtime": OBJECT, "image": OBJECT,
+    "violation": NOTHING, "events": LIST, "trust_level": TEXT, "backend": TEXT, "runtime": OBJECT,
+    "image": OBJECT,
     "limits": OBJECT, "usage": OBJECT, "samples": LIST, "files": LIST, "security": OBJECT, "timing": OBJECT,
     "cleanup": OBJECT, "error": NOTHING,
     "runtime.name": TEXT, "runtime.version": TEXT, "image.name": TEXT, "image.digest": (str, NOTHING),
-    "limits.cpu_count": NUMBER, "limits.mem_limit": COUNT, "limits.timeout": NUMBER, "limits.pids_limit": COUNT,
-    "limits.cpu_time": NUMBER, "limits.disk_limit": COUNT, "limits.inode_limit": COUNT, "limits.output_limit": COUNT,
+    "limits.cpu_count": NUMBER, "limits.mem_limit": COUNT, "limits.timeout": NUMBER,
+    "limits.pids_limit": COUNT,
+    "limits.cpu_time": NUMBER, "limits.disk_limit": COUNT, "limits.inode_limit": COUNT,
+    "limits.output_limit": COUNT,
     "limits.open_files": COUNT,
     "usage.wall": NUMBER, "usage.cpu": NUMBER, "usage.cpu_user": (int, float, NOTHING),
-    "usage.cpu_system": (int, float, NOTHING), "usage.memory_peak": COUNT, "usage.pids_peak": COUNT, "usage.disk": COUNT,
+    "usage.cpu_system": (int, float, NOTHING), "usage.memory_peak": COUNT, "usage.pids_peak": COUNT,
+    "usage.disk": COUNT,
     "usage.io_read": (int, NOTHING), "usage.io_write": (int, NOTHING), "usage.net_rx": (int, NOTHING),
     "usage.net_tx": (int, NOTHING),
     "security.uid": COUNT, "security.gid": COUNT, "security.host_uid": COUNT, "security.groups": LIST,
     "security.capabilities": OBJECT, "security.no_new_privs": TRUTH, "security.seccomp": OBJECT,
     "security.landlock_abi": (int, NOTHING), "security.namespaces": OBJECT, "security.read_only_root": TRUTH,
-    "security.writable": LIST, "security.network": TEXT, "security.cgroup": OBJECT, "security.policy_sha256": TEXT,
+    "security.writable": LIST, "security.network": TEXT, "security.cgroup": OBJECT,
+    "security.policy_sha256": TEXT,
     "security.degraded": LIST, "security.unsafe": LIST, "security.evidence": OBJECT,
     "security.capabilities.effective": LIST, "security.capabilities.permitted": LIST,
     "security.capabilities.inheritable": LIST, "security.capabilities.bounding": LIST,
@@ -86,7 +93,8 @@ def who_when_where(t):
     now = datetime.datetime.now(datetime.timezone.utc)
     check(before <= started <= now, "started_at is not now, or has no time zone", first.result["started_at"])
     equal(first.result["node"], platform.node(), "node")
-    equal((first.result["backend"], first.result["trust_level"]), (t.backend, "untrusted"), "backend and trust level")
+    equal((first.result["backend"], first.result["trust_level"]), (t.backend, "untrusted"),
+          "backend and trust level")
 
 
 @case()
@@ -105,7 +113,8 @@ print(json.dumps({"uid": os.getuid(), "gid": os.getgid(), "groups": os.getgroups
     equal((told["uid"], told["gid"], told["groups"]), (seen["uid"], seen["gid"], seen["groups"]), "ids")
     check(told["uid"] != 0 and told["gid"] != 0 and told["host_uid"] != 0, "root", told)
     equal(told["no_new_privs"], True, "no_new_privs")
-    equal([told["capabilities"][kind] for kind in ("effective", "permitted", "inheritable", "bounding", "ambient")],
+    equal([told["capabilities"][kind] for kind in ("effective", "permitted", "inheritable", "bounding",
+                                                   "ambient")],
           [[], [], [], [], []], "capabilities")
     equal((told["seccomp"]["mode"], told["seccomp"]["filters"]), ("filter", seen["filters"]), "seccomp")
     equal(len(told["seccomp"]["sha256"]), 64, "digest of the filter")
@@ -113,7 +122,8 @@ print(json.dumps({"uid": os.getuid(), "gid": os.getgid(), "groups": os.getgroups
         equal(seen["namespaces"].get(kind), inode, f"inode of the {kind} namespace")
         own = os.stat(f"/proc/self/ns/{kind}").st_ino
         check(own != inode, f"the {kind} namespace is the host's own", inode)
-    check({"user", "mnt", "pid", "net", "ipc", "uts"} <= set(told["namespaces"]), "namespaces", told["namespaces"])
+    check({"user", "mnt", "pid", "net", "ipc", "uts"} <= set(told["namespaces"]), "namespaces",
+          told["namespaces"])
     equal((told["read_only_root"], told["network"]), (True, "none"), "root and network")
     equal(sorted(told["writable"]), ["/dev/shm", "/sandbox", "/tmp"], "writable")
     equal((told["degraded"], told["unsafe"]), ([], []), "degraded and unsafe")
@@ -141,7 +151,8 @@ print(sorted(found))
 '''
     answer = t.run(program, patience=50)
     roots = [path for path in eval(answer.text)]  # a list of texts, printed by our own program
-    below = [p for p in roots if not any(p == w or p.startswith(w + "/") for w in answer.result["security"]["writable"])]
+    below = [p for p in roots if not any(p == w or p.startswith(w + "/")
+                                         for w in answer.result["security"]["writable"])]
     equal(below, [], "directories that can be written but are not listed")
     for path in ("/sandbox", "/tmp", "/dev/shm"):
         check(path in roots, f"{path} can't be written", roots)
@@ -163,7 +174,8 @@ def figures(t):
     timing = answer.result["timing"]
     check(all(value >= 0 for value in timing.values()), "negative times", timing)
     check(abs(timing["run"] - usage["wall"]) < 0.2, "timing.run and usage.wall", [timing, usage])
-    check(sum(timing.values()) <= answer.seconds + 0.05, "more time than there was", [timing, answer.seconds])
+    check(sum(timing.values()) <= answer.seconds + 0.05, "more time than there was",
+          [timing, answer.seconds])
 
 
 @case()
@@ -173,8 +185,10 @@ def samples(t):
     check(8 <= len(taken) <= 40, "ten samples a second, fewer on a busy machine", len(taken))
     times, cpu = [sample["t"] for sample in taken], [sample["cpu"] for sample in taken]
     equal((times, cpu), (sorted(times), sorted(cpu)), "samples in order, CPU time cumulative")
-    check(cpu[-1] > 0.5 and all(sample["memory"] > 0 and sample["pids"] >= 1 for sample in taken), "figures", taken[-1])
-    check(-0.5 <= times[0] and times[-1] <= answer.result["usage"]["wall"] + 0.2, "times count from the start", times)
+    check(cpu[-1] > 0.5 and all(sample["memory"] > 0 and sample["pids"] >= 1 for sample in taken), "figures",
+          taken[-1])
+    check(-0.5 <= times[0] and times[-1] <= answer.result["usage"]["wall"] + 0.2,
+          "times count from the start", times)
 
 
 @case()
@@ -182,7 +196,8 @@ def a_run_that_never_was(t):
     """`error`: one form of answer, also when nothing ran."""
     answer = t.run("print('ran')", options=["--timeout", "100000"])
     equal((answer.status, answer.exit, answer.result["exit_code"]), ("error", 125, None), "status")
-    check(answer.result["error"]["code"] and answer.result["error"]["message"], "code and message", answer.result["error"])
+    check(answer.result["error"]["code"] and answer.result["error"]["message"], "code and message",
+          answer.result["error"])
     missing = set(name for name in CONTRACT if "." not in name) - set(answer.result)
     equal(missing, set(), "members that are missing from a result of status error")
     equal(set(answer.result["error"]), {"code", "message", "hint"}, "members of error")

@@ -13,8 +13,10 @@ CASES = pathlib.Path(__file__).resolve().parent / "cases"
 @case()
 def print_300k(t):
     answer = t.run(CASES / "print_300k.py")
-    equal((answer.status, answer.text, answer.stderr), ("ok", "x" * 300_000, b"y" * 300_000), "complete output")
-    equal((answer.result["stdout_truncated"], answer.result["stderr_truncated"]), (False, False), "truncated")
+    equal((answer.status, answer.text, answer.stderr), ("ok", "x" * 300_000, b"y" * 300_000),
+          "complete output")
+    equal((answer.result["stdout_truncated"], answer.result["stderr_truncated"]), (False, False),
+          "truncated")
 
 
 @case()
@@ -30,14 +32,16 @@ def output_flood(t):
     equal((answer.status, answer.kind, answer.exit), ("limit", "output", 137), "status")
     equal(answer.result["stdout_encoding"], "utf-8", "the text is cut on a code point")
     whole = ("é" * 1000 + "\n") * 20
-    check(whole.startswith(answer.text) and 9990 <= len(answer.stdout) <= 10001, "the prefix is kept", answer)
+    check(whole.startswith(answer.text) and 9990 <= len(answer.stdout) <= 10001, "the prefix is kept",
+          answer)
     equal(answer.result["stdout_truncated"], True, "stdout_truncated")
 
 
 @case()
 def split_utf8(t):
     answer = t.run(CASES / "split_utf8.py")
-    equal((answer.status, answer.result["stdout_encoding"], answer.text), ("ok", "utf-8", "café\n"), "a split character")
+    equal((answer.status, answer.result["stdout_encoding"], answer.text), ("ok", "utf-8", "café\n"),
+          "a split character")
     equal((answer.result["stderr_encoding"], answer.stderr), ("base64", b"ok\xff\n"), "invalid text")
 
 
@@ -46,7 +50,8 @@ def big_alloc_page_by_page(t):
     answer = t.run(CASES / "big_alloc.py", ["touch"], options=["--memory", "128m", "--timeout", "30"])
     equal((answer.status, answer.kind, answer.exit), ("limit", "memory", 137), "status")
     equal(answer.result["violation"]["limit"], 128 << 20, "the limit")
-    check(100 << 20 <= answer.result["usage"]["memory_peak"] <= 130 << 20, "the peak", answer.result["usage"])
+    check(100 << 20 <= answer.result["usage"]["memory_peak"] <= 130 << 20, "the peak",
+          answer.result["usage"])
 
 
 @case()
@@ -79,13 +84,15 @@ def child_holds_pipe(t):
     equal((answer.status, answer.text), ("ok", "early\n"), "status and output")
     timing = answer.result["timing"]
     # Within half a second of the program's end: what came after `run` is ours. From outside only a generous bound.
-    check(timing["collect"] + timing["destroy"] < 0.5 and answer.seconds < 6, "the answer was held up", answer)
+    check(timing["collect"] + timing["destroy"] < 0.5 and answer.seconds < 6, "the answer was held up",
+          answer)
     host.assert_gone(answer)
 
 
 @case()
 def tree_survives(t):
-    answer = t.exec(["sh", "tree_survives.sh"], options=["--timeout", "1", "--file", str(CASES / "tree_survives.sh")])
+    answer = t.exec(["sh", "tree_survives.sh"], options=["--timeout", "1", "--file",
+                                                         str(CASES / "tree_survives.sh")])
     equal((answer.status, answer.kind, answer.exit), ("limit", "timeout", 124), "status")
     over = answer.result["usage"]["wall"] - 1
     check(over < 0.1, f"{over:.3f} s over the limit", answer.result["usage"])
@@ -102,7 +109,8 @@ def stop_group(t):
 @case()
 def orphans(t):
     answer = t.run(CASES / "orphans.py", options=["--pids", "8"])
-    equal((answer.status, answer.exit, answer.result["exit_code"]), ("failed", 7, 7), "the program's own status")
+    equal((answer.status, answer.exit, answer.result["exit_code"]), ("failed", 7, 7),
+          "the program's own status")
     equal(answer.result["events"], [], "no fork was refused: orphans are reaped")
 
 
@@ -112,7 +120,8 @@ def mplcache(t):
     answer = t.run(CASES / "mplcache.py", options=["--output-dir", str(t.tmp / "out")])
     equal((answer.status, answer.text, answer.stderr), ("ok", "saved\n", b""), "no warning")
     check((t.tmp / "out/plot.png").read_bytes().startswith(b"\x89PNG"), "a PNG in the output directory")
-    equal([(f["path"], f["media_type"]) for f in answer.result["files"]], [("plot.png", "image/png")], "files")
+    equal([(f["path"], f["media_type"]) for f in answer.result["files"]], [("plot.png", "image/png")],
+          "files")
 
 
 @case()

@@ -3,7 +3,8 @@
 
 from lib.case import case, check, equal
 
-LIMITS = ("cpu_count", "mem_limit", "timeout", "pids_limit", "cpu_time", "disk_limit", "inode_limit", "output_limit",
+LIMITS = ("cpu_count", "mem_limit", "timeout", "pids_limit", "cpu_time", "disk_limit", "inode_limit",
+          "output_limit",
           "open_files")
 
 
@@ -15,14 +16,17 @@ def levels(t):
     for name in LIMITS:
         low, middle, high = (found[level]["limits"][name] for level in ("unknown", "untrusted", "trusted"))
         check(0 < low <= middle <= high, f"{name}: unknown ≤ untrusted ≤ trusted", [low, middle, high])
-    equal([found["trusted"]["limits"][name] for name in ("mem_limit", "timeout")], [1 << 30, 120], "what trusted code gets")
+    equal([found["trusted"]["limits"][name] for name in ("mem_limit", "timeout")], [1 << 30, 120],
+          "what trusted code gets")
     check(found["trusted"]["limits"]["cpu_count"] <= 2, "CPUs of trusted code", found["trusted"]["limits"])
-    check(found["unknown"]["limits"]["mem_limit"] < found["trusted"]["limits"]["mem_limit"], "unknown gets less")
+    check(found["unknown"]["limits"]["mem_limit"] < found["trusted"]["limits"]["mem_limit"],
+          "unknown gets less")
 
 
 @case()
 def without_a_level(t):
-    equal(t.run("print(1)", trust=None).result["trust_level"], "unknown", "the level of a request without one")
+    equal(t.run("print(1)", trust=None).result["trust_level"], "unknown",
+          "the level of a request without one")
 
 
 @case()
@@ -40,7 +44,8 @@ def tightening(t):
     answer = t.run("print(1)", options=["--timeout", "4", "--memory", "80m", "--pids", "7", "--cpus", "0.5"])
     equal([answer.result["limits"][name] for name in ("timeout", "mem_limit", "pids_limit", "cpu_count")],
           [4, 80 << 20, 7, 0.5], "asking for less")
-    for text, size in (("67108864", 64 << 20), ("65536k", 64 << 20), ("64m", 64 << 20), ("67108864b", 64 << 20)):
+    for text, size in (("67108864", 64 << 20), ("65536k", 64 << 20), ("64m", 64 << 20),
+                       ("67108864b", 64 << 20)):
         answer = t.run("print(1)", options=["--memory", text])
         equal(answer.result["limits"]["mem_limit"], size, f"--memory {text}")
 
@@ -52,9 +57,11 @@ def loosening_is_refused(t):
         answer = t.run("print('ran')", options=[option, value])
         equal((answer.exit, answer.status), (125, "error"), f"{option} {value}")
         error = answer.result["error"]
-        check(key in error["message"] + (error["hint"] or "") or option in error["message"], "the setting is named", error)
+        check(key in error["message"] + (error["hint"] or "") or option in error["message"],
+              "the setting is named", error)
         ceiling = str(t.run("print(1)").result["limits"][key])
-        check(any(c.isdigit() for c in error["message"].replace(value, "")), f"the ceiling ({ceiling}) is named", error)
+        check(any(c.isdigit() for c in error["message"].replace(value, "")),
+              f"the ceiling ({ceiling}) is named", error)
         plain = t.sandbox.call(t.sandbox.command("print('ran')", options=[option, value], json_output=False))
         equal((plain.exit, plain.out), (125, b""), f"{option} {value} without --json")
         one_line(plain)
@@ -70,12 +77,15 @@ def one_line(answer):
 def words_that_make_no_sense(t):
     program = str(t.sandbox.path("a.py", "print('ran')"))
     lines = [["run", *words, program] for words in (
-        ["--timeout", "abc"], ["--timeout", "-1"], ["--timeout", "0"], ["--timeout", "nan"], ["--timeout", "inf"],
+        ["--timeout", "abc"], ["--timeout", "-1"], ["--timeout", "0"], ["--timeout", "nan"],
+        ["--timeout", "inf"],
         ["--timeout", ""], ["--timeout", "1e"], ["--timeout", " 1"], ["--memory", "12q"], ["--memory", "-5"],
-        ["--memory", "0"], ["--memory", "99999999999999999999999g"], ["--memory", "1.5.2m"], ["--pids", "1.5"],
+        ["--memory", "0"], ["--memory", "99999999999999999999999g"], ["--memory", "1.5.2m"],
+        ["--pids", "1.5"],
         ["--pids", "-2"], ["--pids", "0x10"], ["--cpus", "0"], ["--cpus", "-1"], ["--cpus", "many"],
         ["--nonsense"], ["-Z"], ["--time"], ["--trust"])]
-    lines += [["run"], ["run", "--timeout"], ["exec"], ["exec", "--"], ["nonsense"], [], ["run", "--json", "--events", program]]
+    lines += [["run"], ["run", "--timeout"], ["exec"], ["exec", "--"], ["nonsense"], [],
+              ["run", "--json", "--events", program]]
     for line in lines:
         answer = t.sandbox.call([t.program, *line])
         # `run --trust FILE` takes the file for the level and then lacks a program: as wrong as the others.
@@ -86,7 +96,8 @@ def words_that_make_no_sense(t):
 @case()
 def one_line_each(t):
     program = str(t.sandbox.path("a.py", "print('ran')"))
-    for words, names in ((["--timeout", "abc"], ["timeout", "abc"]), (["--memory", "12q"], ["memory", "12q"]),
+    for words, names in ((["--timeout", "abc"], ["timeout", "abc"]), (["--memory", "12q"], ["memory",
+                                                                                            "12q"]),
                          (["--pids", "-2"], ["pids", "-2"]), (["--nonsense"], ["--nonsense"]),
                          (["--tiemout", "1"], ["--tiemout", "--timeout"])):
         answer = t.sandbox.call([t.program, "run", *words, program])

@@ -105,23 +105,26 @@ def inside(t, guest, args=(), sandbox=None, **how):
     answer = (sandbox or t.sandbox).run(PRELUDE + guest, args, **how)
     check(answer.status in ("ok", "failed"), "the attack run did not end by itself", answer)
     report = parse(answer.stdout, answer)
-    report_answers = {"answer": answer}
-    return report, report_answers["answer"]
+    return report, answer
 
 
 def on_host(t, guest, args=(), wrap=(), env=None, cwd=None, **how):
     """Runs the same program on the bare host, where nothing stops it. Only for what is harmless there."""
     path = t.write("control/main.py", PRELUDE + guest)
-    done = subprocess.run([*wrap, PYTHON, str(path), *args], stdin=subprocess.DEVNULL, capture_output=True, timeout=50,
+    done = subprocess.run([*wrap, PYTHON, str(path), *args], stdin=subprocess.DEVNULL, capture_output=True,
+                          timeout=50,
                           cwd=cwd or path.parent, env=t.sandbox.environment(env), check=False, **how)
     return parse(done.stdout, done)
 
 
-def attack(t, guest, tries, *, refused=None, args=(), host_args=None, wrap=(), defences=(), host=True, how=None):
+def attack(t, guest, tries, *, refused=None, args=(), host_args=None, wrap=(), defences=(), host=True,
+           how=None,
+           lacking=()):
     """
     The whole attack. `tries`: probe -> what it tries, for the reader. `refused`: probe -> set of words that count as
     a refusal (None: REFUSED, or "*" for any word but "done"). `defences`: builds without one defence that let it
-    through. `host`: whether it may run on the bare host. Returns the report and the answer of the run inside.
+    through. `host`: whether it may run on the bare host. `lacking`: words that, on the bare host, say that the kernel has
+    no such thing, beside LACKING. Returns the report and the answer of the run inside.
     """
     refused = refused or {}
 
@@ -130,9 +133,11 @@ def attack(t, guest, tries, *, refused=None, args=(), host_args=None, wrap=(), d
         return seen != "done" if words == "*" else seen in words
 
     report, answer = inside(t, guest, args, **(how or {}))
-    through = {name: report.get(name, "not reported") for name in tries if not is_refused(name, report.get(name, ""))}
+    through = {name: report.get(name, "not reported") for name in tries
+               if not is_refused(name, report.get(name, ""))}
     t.note(f"inside: {report}")
-    check(not through, "attacks got through: " + "; ".join(f"{tries[n]}: {seen}" for n, seen in through.items()))
+    check(not through, "attacks got through: " + "; ".join(f"{tries[n]}: {seen}" for n,
+                                                           seen in through.items()))
 
     shown, seen_elsewhere = {}, {}
     for defence in defences:
@@ -151,7 +156,7 @@ def attack(t, guest, tries, *, refused=None, args=(), host_args=None, wrap=(), d
             if not is_refused(name, seen_elsewhere[name]):
                 shown.setdefault(name, "on the host")
     missing = set(tries) - set(shown)
-    unprovable = {name for name in missing if seen_elsewhere.get(name) in LACKING}
+    unprovable = {name for name in missing if seen_elsewhere.get(name) in LACKING | set(lacking)}
     for name, text in tries.items():
         control = f"gets through {shown[name]}" if name in shown else f"not provable here ({seen_elsewhere.get(name)})"
         t.tried(f"{text}: {report[name]} ({control})")

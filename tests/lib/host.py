@@ -122,7 +122,8 @@ def snapshot(program):
 
 def difference(before, program):
     after = snapshot(program)
-    return {name: sorted(map(str, after[name] - before[name]))[:5] for name in before if after[name] - before[name]}
+    return {name: sorted(map(str, after[name] - before[name]))[:5] for name in before
+            if after[name] - before[name]}
 
 
 def assert_same_after(before, program, settle=5.0):

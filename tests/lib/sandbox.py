@@ -153,7 +153,8 @@ class Sandbox:
             command += ["--stdin", str(self.path("stdin", stdin_file))]
         return command + list(options)
 
-    def command(self, program, args=(), options=(), trust="untrusted", policy=None, json_output=True, events=False,
+    def command(self, program, args=(), options=(), trust="untrusted", policy=None, json_output=True,
+                events=False,
                 stdin_file=None, name="main.py"):
         """
         The command line of `run`. `program` is source text or bytes, or a Path; `policy` the text of a policy file.
@@ -169,7 +170,8 @@ class Sandbox:
         return self.call(command, parse=parse, events=how.get("events"), env=env, cwd=cwd, stdin=stdin,
                          patience=patience)
 
-    def exec(self, argv, *, options=(), trust="untrusted", policy=None, json_output=True, stdin_file=None, env=None,
+    def exec(self, argv, *, options=(), trust="untrusted", policy=None, json_output=True, stdin_file=None,
+             env=None,
              cwd=None, patience=50):
         command = self.options("exec", options, trust, policy, json_output, False, stdin_file)
         return self.call([*command, "--", *argv], parse=json_output, env=env, cwd=cwd, patience=patience)

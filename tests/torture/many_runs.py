@@ -45,7 +45,8 @@ def eight_at_a_time(t):
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
         outcomes = list(pool.map(lambda number: one(t, number), range(80)))
     wrong = [(number, answer) for good, number, answer in outcomes if not good]
-    check(not wrong, f"{len(wrong)} of 80 runs went wrong; the first, {wrong[0][0] if wrong else None}", wrong[:1])
+    check(not wrong, f"{len(wrong)} of 80 runs went wrong; the first, {wrong[0][0] if wrong else None}",
+          wrong[:1])
     identities = [answer.result["id"] for _, _, answer in outcomes]
     equal(len(set(identities)), 80, "different ids")
     for _, _, answer in outcomes:

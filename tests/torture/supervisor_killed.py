@@ -77,7 +77,8 @@ def killed_process_group(t):
     before = host.snapshot(t.program)
     marker = attack.unique(t, "group")
     for delay in (0.01, 0.03, 0.06, 0.1, 0.3):
-        process = t.sandbox.start(t.sandbox.command("import time; time.sleep(60)", [marker], json_output=False),
+        process = t.sandbox.start(t.sandbox.command("import time; time.sleep(60)", [marker],
+                                                    json_output=False),
                                   start_new_session=True)
         time.sleep(delay)
         os.killpg(process.pid, signal.SIGKILL)
