@@ -69,7 +69,7 @@ FRIENDLY = [
     ("A first program", "hello.py", [], [ended("ok")]),
     ("A computation on several processes", "primes.py", [], [ended("ok")]),
     ("A plot, brought out as a file", "plot.py", ["--trust", "untrusted"], [ended("ok"), left_file(".png")]),
-    ("A database in its private disk space", "sqlite.py", [], [ended("ok")]),
+    ("A database in its private disk space", "word_count.py", ["--stdin", "README.md"], [ended("ok"), left_file(".db")]),
 ]
 HOSTILE = [
     ("It wants all of the memory", "memory_hog.py", ["--memory", "128m", "--timeout", "20"], [stopped_by("memory")]),

@@ -2,7 +2,7 @@
 /*
  * Attack tests prove that they would notice: the same attack is run against a build in which one named defence is
  * left out (meson -Ddefence_off=NAME), and must succeed there. Such a build says so in its version and is never
- * installed. In an ordinary build DEFENCE("x") is the constant true.
+ * installed. In an ordinary build the macro is the constant true.
  */
 #pragma once
 
