@@ -57,7 +57,7 @@ double policy_absolute(
 
 double policy_derived_cpu_time(double cpu_count, double timeout)
 {
-        return ceil(cpu_count) * timeout + 1;
+        return MIN(ceil(cpu_count) * timeout + 1, policy_keys[KEY_CPU_TIME].most);
 }
 
 /* The value as found by the order of the file; for untrusted and unknown the smaller of built-in and top
