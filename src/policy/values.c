@@ -378,11 +378,11 @@ const struct value_type value_types[TYPE_COUNT_] = {
     [TYPE_ENTRIES] = {"list of entries", FORM_OTHER, false, NULL, false, "a list of mappings"},
 };
 
-int strv_append(char ***items, size_t *count, const char *text)
+int strv_append(char ***items, uint32_t *count, const char *text)
 {
         /* Room grows at the powers of two, so it need not be stored. */
         if ((*count & (*count + 1)) == 0) {
-                char **bigger = realloc(*items, (2 * *count + 2) * sizeof *bigger);
+                char **bigger = realloc(*items, (2 * (size_t)*count + 2) * sizeof *bigger);
                 if (!bigger)
                         return -ENOMEM;
                 *items = bigger;
