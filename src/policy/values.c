@@ -419,6 +419,10 @@ int value_read(const struct key *key, const char *text, struct policy_value *val
 {
         const struct value_type *type = &value_types[key->type];
         uint64_t bits = value->bits;
+        /* "010" is eight to some readers of YAML and ten to others. */
+        bool is_number = key->most > 0;
+        if (is_number && text[0] == '0' && is_digit(text[1]))
+                return -EINVAL;
         if (!type->read(key, text, value))
                 return -EINVAL;
         value->set = true;
