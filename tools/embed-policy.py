@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes the shipped policy as C source: embed-policy.py INPUT OUTPUT.
 
-The digest is that of the file as it is. The text goes without its comments, which make up most of it and would be
-read at every start; lines and columns of what remains stay where they were.
+The digest is that of the file as it is. The text goes without its comments, which make up most of it and
+would be read at every start; lines and columns of what remains stay where they were.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ def without_comment(line: bytes) -> bytes:
         if byte == ord('"'):
             quoted = not quoted
         elif byte == ord("'") or byte == ord("\\"):
-            sys.exit("the shipped policy must use plain double quotes only: else comments can't be told from text")
+            sys.exit("plain double quotes only in the shipped policy: comments are told from text by them")
         elif byte == ord("#") and not quoted:
             if at > 0 and line[at - 1 : at] not in (b" ", b"\t"):
                 continue

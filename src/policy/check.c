@@ -38,7 +38,7 @@ static const struct weakening weakenings[] = {
 int policy_level_weakenings(const struct policy *policy, const struct policy_level *level, char ***ret)
 {
         char **list = NULL;
-        size_t count = 0;
+        uint32_t count = 0;
         int r = 0;
         for (size_t i = 0; r == 0 && i < ARRAY_SIZE(weakenings); i++) {
                 const struct policy_value *value =

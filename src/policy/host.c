@@ -47,9 +47,9 @@ static const struct {
 };
 
 /*
- * The smallest limit from our cgroup up to the root that we see. A container may see its own cgroup as the root, while
- * the table still has the host's path: what does not exist is passed over. (v1 also sums this up in memory.stat, but
- * reading that makes the kernel gather all counters first, which takes longer than reading the policy.)
+ * The smallest limit from our cgroup up to the root that we see. A container may see its own cgroup as the
+ * root, while the table still has the host's path: what does not exist is passed over. (v1 also sums this up
+ * in memory.stat, but reading that makes the kernel gather all counters first.)
  */
 static uint64_t memory_limit(const char *table, size_t hierarchy)
 {

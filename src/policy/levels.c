@@ -13,13 +13,21 @@ const struct policy_level *policy_find_level(const struct policy *policy, const 
         return NULL;
 }
 
+const struct policy_value *policy_fallback(
+    const struct policy *policy, enum level_kind kind, enum policy_key key)
+{
+        if (key <= KEY_MAX_CONCURRENT && policy->level_fallback[kind][key].set)
+                return &policy->level_fallback[kind][key];
+        return &policy->fallback->values[key];
+}
+
 const struct policy_value *policy_level_value(const struct policy *policy, const struct policy_level *level,
     enum policy_key key, enum origin *ret_origin)
 {
         const struct policy_value *written = level->section ? &level->section->values[key] : NULL;
         const struct policy_value *top = &policy->top->values[key];
         enum origin origin = ORIGIN_BUILT_IN;
-        const struct policy_value *value = &policy->fallback[level->kind]->values[key];
+        const struct policy_value *value = policy_fallback(policy, level->kind, key);
         /*
          * What loosens for everybody does not loosen for code that nobody vouches for: it has to be said at
          * that level. The built-in value of every such key is the strictest there is.
@@ -40,7 +48,7 @@ const struct policy_value *policy_level_value(const struct policy *policy, const
 const struct policy_value *policy_top_value(const struct policy *policy, enum policy_key key)
 {
         const struct policy_value *top = &policy->top->values[key];
-        return top->set ? top : &policy->fallback[LEVEL_PLAIN]->values[key];
+        return top->set ? top : policy_fallback(policy, LEVEL_PLAIN, key);
 }
 
 double policy_absolute(
@@ -57,7 +65,7 @@ double policy_absolute(
 
 double policy_derived_cpu_time(double cpu_count, double timeout)
 {
-        return ceil(cpu_count) * timeout + 1;
+        return MIN(ceil(cpu_count) * timeout + 1, policy_keys[KEY_CPU_TIME].most);
 }
 
 /* The value as found by the order of the file; for untrusted and unknown the smaller of built-in and top
@@ -70,7 +78,7 @@ static void limit_as_given(const struct policy *policy, const struct policy_leve
         limit->number = policy_absolute(entry, limit->value, host);
         if (limit->origin == ORIGIN_LEVEL || level->kind == LEVEL_PLAIN)
                 return;
-        const struct policy_value *built_in = &policy->fallback[level->kind]->values[key];
+        const struct policy_value *built_in = policy_fallback(policy, level->kind, key);
         if (limit->origin == ORIGIN_TOP && built_in->set && !(limit->number <= built_in->number)) {
                 *limit = (struct effective){built_in, ORIGIN_BUILT_IN, built_in->number};
         }

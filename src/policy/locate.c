@@ -24,7 +24,7 @@ static bool owner_trusted(const struct stat *info)
 }
 
 /*
- * Opens without waiting (it may be a FIFO) and without becoming a terminal's session. A symbolic link is
+ * Opens without waiting (it may be a FIFO) and without taking a terminal. A symbolic link is
  * followed only if it belongs to somebody who could have written the policy itself.
  */
 static int open_policy(const char *path, int *ret_fd, struct error *err)

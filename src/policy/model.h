@@ -16,16 +16,21 @@
 #define POLICY_ITEMS_MAX 256
 #define POLICY_NAME_MAX 63 /* of a trust level: the ledger's records have room for this */
 
+/* Small, since a policy holds some hundreds of them and pages cost time at start. The type of the key says
+   which member of each union it is. */
 struct policy_value {
         bool set;
         bool relative;         /* number is a share of the host, 0 … 1 */
         uint32_t line, column; /* from 1; 0: not from a file */
-        double number;         /* numbers; bytes, seconds, CPUs */
-        uint64_t
-            bits;     /* true; word number; a bit per word, capability or security option; uid << 32 | gid */
-        char *text;   /* as written: names, URLs */
-        char **items; /* lists; NULL-terminated */
-        size_t item_count;
+        uint32_t item_count;
+        union {
+                double number; /* bytes, seconds, CPUs, counts */
+                uint64_t bits; /* true; word number; a bit per word, capability or option; uid << 32 | gid */
+        };
+        union {
+                char *text;   /* as written: names, URLs */
+                char **items; /* lists of such; NULL-terminated */
+        };
 };
 
 struct policy_section {
@@ -50,7 +55,9 @@ struct policy {
         const char *level_names[POLICY_LEVELS_MAX + 1];
         struct policy_section *entries[POLICY_ENTRIES_MAX]; /* of network.whitelist */
         size_t entry_count;
-        struct policy_section *fallback[LEVEL_KIND_COUNT_]; /* the built-in values, parsed */
+        struct policy_section *fallback; /* the built-in values, parsed */
+        struct policy_value level_fallback[LEVEL_KIND_COUNT_]
+                                          [KEY_MAX_CONCURRENT + 1]; /* where a level has its own */
 };
 
 struct host_capacity {
@@ -80,7 +87,11 @@ const struct policy_level *policy_find_level(const struct policy *policy, const 
 const struct policy_value *policy_level_value(const struct policy *policy, const struct policy_level *level,
     enum policy_key key, enum origin *ret_origin);
 
-/* The same for a key that stands in a group at top level. */
+/* The built-in value for a kind of level. */
+const struct policy_value *policy_fallback(
+    const struct policy *policy, enum level_kind kind, enum policy_key key);
+
+/* What holds for a key that stands in a group at top level. */
 const struct policy_value *policy_top_value(const struct policy *policy, enum policy_key key);
 
 /* All limits of a level and its max_concurrent, in absolute numbers; `host` may be NULL. Before lowering to
@@ -123,4 +134,4 @@ struct policy_section *policy_section_free(struct policy_section *section);
 char **strv_free(char **items);
 
 /* Appends a copy to a NULL-terminated array of *count items. 0 or -ENOMEM. */
-int strv_append(char ***items, size_t *count, const char *text);
+int strv_append(char ***items, uint32_t *count, const char *text);

@@ -33,8 +33,10 @@ int policy_fail(const struct policy *policy, uint32_t line, uint32_t column, con
 struct policy_section *policy_section_free(struct policy_section *section)
 {
         for (size_t i = 0; section && i < KEY_COUNT_; i++) {
-                free(section->values[i].text);
-                strv_free(section->values[i].items);
+                if (value_types[policy_keys[i].type].form == FORM_SCALAR)
+                        free(section->values[i].text);
+                else
+                        strv_free(section->values[i].items);
         }
         free(section);
         return NULL;
@@ -49,8 +51,7 @@ struct policy *policy_free(struct policy *policy)
                 policy_section_free(policy->levels[i].section);
         for (size_t i = 0; i < policy->entry_count; i++)
                 policy_section_free(policy->entries[i]);
-        for (size_t i = 0; i < LEVEL_KIND_COUNT_; i++)
-                policy_section_free(policy->fallback[i]);
+        policy_section_free(policy->fallback);
         free(policy->path);
         free(policy);
         return NULL;
@@ -79,22 +80,25 @@ static int read_fallback(const struct key *key, const char *text, struct policy_
         return r;
 }
 
-static int read_fallbacks(struct policy_section *section, enum level_kind kind)
+static int read_fallbacks(struct policy *policy)
 {
-        for (size_t i = 0; i < KEY_COUNT_; i++) {
+        int r = 0;
+        for (size_t i = 0; r == 0 && i < KEY_COUNT_; i++) {
                 const struct key *key = &policy_keys[i];
-                const char *text = key->fallback;
-                if (kind == LEVEL_UNTRUSTED && key->fallback_untrusted)
-                        text = key->fallback_untrusted;
-                if (kind == LEVEL_UNKNOWN && key->fallback_unknown)
-                        text = key->fallback_unknown;
-                if (!text || value_types[key->type].form == FORM_OTHER)
-                        continue;
-                int r = read_fallback(key, text, &section->values[i]);
-                if (r < 0)
-                        return r;
+                if (key->fallback && value_types[key->type].form != FORM_OTHER)
+                        r = read_fallback(key, key->fallback, &policy->fallback->values[i]);
         }
-        return 0;
+        /* Only numbers differ by level: nothing in these to be freed. */
+        for (size_t i = 0; r == 0 && i <= KEY_MAX_CONCURRENT; i++) {
+                const struct key *key = &policy_keys[i];
+                if (!key->fallback_untrusted)
+                        continue;
+                r = read_fallback(key, key->fallback_untrusted, &policy->level_fallback[LEVEL_UNTRUSTED][i]);
+                if (r == 0)
+                        r = read_fallback(
+                            key, key->fallback_unknown, &policy->level_fallback[LEVEL_UNKNOWN][i]);
+        }
+        return r;
 }
 
 static int policy_new(const char *name, struct policy **ret, struct error *err)
@@ -110,17 +114,12 @@ static int policy_new(const char *name, struct policy **ret, struct error *err)
         for (char *at = policy->path; *at != '\0'; at++)
                 if ((unsigned char)*at < 0x20 || *at == 0x7f)
                         *at = '?';
-        for (size_t i = 0; i < LEVEL_KIND_COUNT_; i++) {
-                policy->fallback[i] = calloc(1, sizeof *policy->fallback[i]);
-                if (!policy->fallback[i])
-                        return error_oom(err);
-                int r = read_fallbacks(policy->fallback[i], (enum level_kind)i);
-                if (r == -ENOMEM)
-                        return error_oom(err);
-                if (r < 0)
-                        return error_set(
-                            err, ERROR_INTERNAL, 0, NULL, "a built-in value of the key table is bad");
-        }
+        policy->fallback = calloc(1, sizeof *policy->fallback);
+        int r = policy->fallback ? read_fallbacks(policy) : -ENOMEM;
+        if (r == -ENOMEM)
+                return error_oom(err);
+        if (r < 0)
+                return error_set(err, ERROR_INTERNAL, 0, NULL, "a built-in value of the key table is bad");
         for (size_t i = 0; i < ARRAY_SIZE(built_in_levels); i++) {
                 struct policy_level *level = &policy->levels[policy->level_count++];
                 (void)snprintf(level->name, sizeof level->name, "%s", built_in_levels[i].name);

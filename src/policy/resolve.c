@@ -220,7 +220,7 @@ static int choose_image(struct resolution *res)
 }
 
 /* Sets "NAME=VALUE", over an earlier one of that name. */
-static int set_variable(char ***environment, size_t *count, const char *assignment)
+static int set_variable(char ***environment, uint32_t *count, const char *assignment)
 {
         size_t name_size = strcspn(assignment, "=") + 1;
         for (size_t i = 0; i < *count; i++) {
@@ -240,7 +240,7 @@ static int merge_environment(struct resolution *res)
 {
         const struct policy_value *policy_env = policy_level_value(res->policy, res->level, KEY_ENV, NULL);
         char ***environment = &res->spec->environment;
-        size_t count = 0;
+        uint32_t count = 0;
         int r = 0;
         for (size_t i = 0; r == 0 && i < policy_env->item_count; i++)
                 r = strv_append(environment, &count, policy_env->items[i]);

@@ -135,6 +135,20 @@ bool url_valid(const char *url)
         return true;
 }
 
+/* Less of a host than this is a slip of the pen, and could not be written again without an exponent. */
+#define SHARE_LEAST 0.00001
+
+/* "N%" */
+static bool read_share(const char *text, struct policy_value *value)
+{
+        double share;
+        if (!parse_percent(text, &share) || share < SHARE_LEAST)
+                return false;
+        value->relative = true;
+        value->number = share;
+        return true;
+}
+
 static bool in_range(const struct key *key, double number)
 {
         return number >= key->least && number <= key->most;
@@ -143,12 +157,8 @@ static bool in_range(const struct key *key, double number)
 static bool read_size(const struct key *key, const char *text, struct policy_value *value)
 {
         uint64_t bytes;
-        double share;
-        if (parse_percent(text, &share)) {
-                value->relative = true;
-                value->number = share;
+        if (read_share(text, value))
                 return true;
-        }
         if (!parse_size(text, &bytes) || bytes > (UINT64_C(1) << 53) || !in_range(key, (double)bytes))
                 return false;
         value->relative = false;
@@ -159,9 +169,11 @@ static bool read_size(const struct key *key, const char *text, struct policy_val
 static bool read_cpus(const struct key *key, const char *text, struct policy_value *value)
 {
         double number;
-        value->relative = parse_percent(text, &number);
-        if (!value->relative && (!parse_decimal(text, &number) || !in_range(key, number)))
+        if (read_share(text, value))
+                return true;
+        if (!parse_decimal(text, &number) || !in_range(key, number))
                 return false;
+        value->relative = false;
         value->number = number;
         return true;
 }
@@ -366,11 +378,11 @@ const struct value_type value_types[TYPE_COUNT_] = {
     [TYPE_ENTRIES] = {"list of entries", FORM_OTHER, false, NULL, false, "a list of mappings"},
 };
 
-int strv_append(char ***items, size_t *count, const char *text)
+int strv_append(char ***items, uint32_t *count, const char *text)
 {
         /* Room grows at the powers of two, so it need not be stored. */
         if ((*count & (*count + 1)) == 0) {
-                char **bigger = realloc(*items, (2 * *count + 2) * sizeof *bigger);
+                char **bigger = realloc(*items, (2 * (size_t)*count + 2) * sizeof *bigger);
                 if (!bigger)
                         return -ENOMEM;
                 *items = bigger;
@@ -407,6 +419,10 @@ int value_read(const struct key *key, const char *text, struct policy_value *val
 {
         const struct value_type *type = &value_types[key->type];
         uint64_t bits = value->bits;
+        /* "010" is eight to some readers of YAML and ten to others. */
+        bool is_number = key->most > 0;
+        if (is_number && text[0] == '0' && is_digit(text[1]))
+                return -EINVAL;
         if (!type->read(key, text, value))
                 return -EINVAL;
         value->set = true;
@@ -536,10 +552,11 @@ static int write_list(const struct key *key, const struct policy_value *value, s
 static int write_number(const struct key *key, const struct policy_value *value, struct strbuf *buf)
 {
         static const char units[] = "bkmgt";
+        /* Twelve digits: what comes out of a division still fits into what parse_decimal() takes. */
         if (value->relative)
-                return strbuf_appendf(buf, "\"%.15g%%\"", value->number * 100);
+                return strbuf_appendf(buf, "\"%.12g%%\"", value->number * 100);
         if (key->type != TYPE_SIZE)
-                return strbuf_appendf(buf, "%.15g", value->number);
+                return strbuf_appendf(buf, "%.12g", value->number);
         uint64_t bytes = (uint64_t)value->number;
         unsigned unit = 0;
         while (unit < 4 && bytes >= 1024 && bytes % 1024 == 0) {

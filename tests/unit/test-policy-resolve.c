@@ -114,6 +114,7 @@ static void who_says_what_for_a_level(void **state)
             {"trust_levels: {unknown: {mem_limit: 32m}}\n", "unknown", 10, 32 * MIB, 32 * MIB},
             /* Shares of the host. */
             {"mem_limit: 10%\n", "trusted", 120, MEMORY / 10, 512 * MIB},
+            {"timeout: 749538825\ncpu_count: 0.00123456789%\n", "trusted", 749538825, GIB, 512 * MIB},
             {"trust_levels: {unknown: {mem_limit: 1%}}\n", "unknown", 10, MEMORY / 100, MEMORY / 100},
         };
         for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {

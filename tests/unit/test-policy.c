@@ -67,6 +67,7 @@ static void bad_files_are_placed_and_explained(void **state)
             {"timeout:\n", "p.yaml:1:9: ", "found no value", NULL},
             {"timeout: ~\n", "p.yaml:1:10: ", "found no value", NULL},
             {"timeout: 0\n", "p.yaml:1:10: ", "from 0.001 seconds", NULL},
+            {"timeout: 010\n", "p.yaml:1:10: ", "found \"010\"", NULL},
             {"timeout: -1\n", "p.yaml:1:10: ", "found \"-1\"", NULL},
             {"timeout: 1e3\n", "p.yaml:1:10: ", "found \"1e3\"", NULL},
             {"timeout: .inf\n", "p.yaml:1:10: ", "found \".inf\"", NULL},
