@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sandbox/monitor.h"
 
-/* Closer looks than this at the end of the CPU time would cost more than they tell. */
-#define CHECK_FLOOR NSEC_PER_MSEC
+/*
+ * Closer looks than this at the end of the CPU time would cost more than they tell: a program that has all
+ * but used it up may then sleep for long, and is looked at this often all the while.
+ */
+#define CHECK_FLOOR (5 * NSEC_PER_MSEC)
 
 static uint64_t to_nsec(double seconds)
 {
@@ -21,7 +24,7 @@ void monitor_start(struct monitor *monitor, const struct container_spec *spec, u
         unsigned whole = (unsigned)spec->limits.cpu_count;
         *monitor = (struct monitor){
             .started = now,
-            .interval = MAX(to_nsec(spec->monitoring_interval), CHECK_FLOOR),
+            .interval = MAX(to_nsec(spec->monitoring_interval), NSEC_PER_MSEC),
             .cpu_limit = to_nsec(spec->limits.cpu_time),
             .parallel = MAX(whole + (spec->limits.cpu_count > whole), 1U),
             .max_samples = spec->monitoring_samples,
