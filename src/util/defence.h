@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Attack tests prove that they would notice: the same attack is run against a build in which one named defence is
- * left out (meson -Ddefence_off=NAME), and must succeed there. Such a build says so in its version and is never
- * installed. In an ordinary build the macro is the constant true.
+ * Attack tests prove that they would notice: the same attack is run against a build in which one named
+ * defence is left out (meson -Ddefence_off=NAME), and must succeed there. Such a build says so in its
+ * version and is never installed. In an ordinary build the macro is the constant true.
  */
 #pragma once
 
