@@ -120,7 +120,8 @@ _Noreturn void child_main(const struct launcher_create *create, int guest, int g
                 r = verify_inside(&failure);
         if (r < 0)
                 init_fail(KEPT_GUEST, &failure);
-        affine(create);
+        if (create->degraded_allowed & (1U << ENFORCE_CPUSET))
+                affine(create); /* in place of a cpuset that may not be there: seen, though not enforced */
         steps[1] = clock_now() - begun;
 
         /* 3. Not a step further before every limit holds. Only now is our cgroup the one to be the root of

@@ -18,7 +18,9 @@
 #define STAGING_PROC "proc"   /* the host's: a new /proc may only be mounted where a full one is in sight */
 #define STAGING_EMPTY "empty" /* a directory and a file to cover things with */
 #define STAGING_BLANK "blank"
-#define STAGING_WORK "work" /* where a mount has to be attached while copies are taken of it */
+#define STAGING_ETC "etc" /* where mounts have to be attached so that copies can be taken of parts of them  \
+                           */
+#define STAGING_FILES "files"
 
 #define PLAIN (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
 
@@ -203,7 +205,7 @@ static int fill_etc(int staging, int root, struct setup_failure *failure)
 
         /* One view of /etc serves all its directories; it is attached only while copies of parts are taken.
          */
-        _cleanup_(closep) int view = add_view(staging, STAGING_WORK, "/etc", failure);
+        _cleanup_(closep) int view = add_view(staging, STAGING_ETC, "/etc", failure);
         if (view < 0)
                 return view;
         for (size_t i = 0; i < ARRAY_SIZE(etc_directories); i++) {
@@ -221,10 +223,6 @@ static int fill_etc(int staging, int root, struct setup_failure *failure)
                 if (r < 0)
                         return failure_set(failure, -r, "image", NULL, "showing /%s", path);
         }
-        char work[32];
-        (void)snprintf(work, sizeof work, "/proc/self/fd/%d", view);
-        if (umount2(work, MNT_DETACH) < 0)
-                return failure_set(failure, errno, "image", NULL, "detaching the view of /etc");
         return 0;
 }
 
@@ -315,7 +313,7 @@ static int make_staging(struct setup_failure *failure)
                 (void)close(staging);
                 return failure_set(failure, errno, NULL, NULL, "attaching the staging root");
         }
-        static const char *const names[] = {STAGING_ROOT, STAGING_PROC, STAGING_WORK};
+        static const char *const names[] = {STAGING_ROOT, STAGING_PROC, STAGING_ETC, STAGING_FILES};
         int r = 0;
         for (size_t i = 0; i < ARRAY_SIZE(names) && r == 0; i++)
                 r = make_directory(staging, names[i], 0755, failure);
@@ -434,9 +432,9 @@ static int add_writable(const struct launcher_create *create, int root, struct s
         (void)snprintf(gid, sizeof gid, "%u", create->gid);
         const struct mount_option options[] = {{"source", "mai-sandbox"}, {"size", size},
             {"nr_inodes", inodes}, {"mode", "0755"}, {"uid", uid}, {"gid", gid}};
-        _cleanup_(closep) int work = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        _cleanup_(closep) int staging = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
         _cleanup_(closep) int files =
-            add_mount(work, STAGING_WORK, "tmpfs", options, ARRAY_SIZE(options), PLAIN, failure);
+            add_mount(staging, STAGING_FILES, "tmpfs", options, ARRAY_SIZE(options), PLAIN, failure);
         if (files < 0)
                 return files;
 

@@ -373,18 +373,24 @@ static int on_pids(struct container *c, struct container_event *event)
         return 0;
 }
 
-static int on_denied(struct container *c, struct container_event *event)
+static void end_denied(struct container *c)
 {
-        int which = denied_answer(&c->denied);
-        if (which >= 0) {
-                told_count(event, CONTAINER_SYSCALL_DENIED, c->denied.calls[which].name,
-                    c->denied.calls[which].count);
+        (void)epoll_ctl(c->epoll, EPOLL_CTL_DEL, c->denied.listener, NULL);
+        close_and_forget(&c->denied.listener);
+}
+
+static int on_denied(struct container *c, uint32_t ready, struct container_event *event)
+{
+        if (!(ready & EPOLLIN)) {
+                end_denied(c); /* hung up: no process is left under the filter */
                 return 0;
         }
-        if (which != -EAGAIN) {
-                (void)epoll_ctl(c->epoll, EPOLL_CTL_DEL, c->denied.listener, NULL);
-                close_and_forget(&c->denied.listener);
-        }
+        int which = denied_answer(&c->denied);
+        if (which >= 0)
+                told_count(event, CONTAINER_SYSCALL_DENIED, c->denied.calls[which].name,
+                    c->denied.calls[which].count);
+        else if (which != -EAGAIN)
+                end_denied(c);
         return 0;
 }
 
@@ -397,8 +403,9 @@ static int last_counts(struct container *c, struct container_event *event)
         return 0;
 }
 
-static int handle(struct container *c, uint32_t source, struct container_event *event)
+static int handle(struct container *c, const struct epoll_event *ready, struct container_event *event)
 {
+        uint32_t source = ready->data.u32;
         switch (source) {
         case SOURCE_LAUNCHER:
                 return on_launcher(c, event);
@@ -412,7 +419,7 @@ static int handle(struct container *c, uint32_t source, struct container_event *
         case SOURCE_PIDS:
                 return on_pids(c, event);
         case SOURCE_DENIED:
-                return on_denied(c, event);
+                return on_denied(c, ready->events, event);
         default:
                 return on_timer(c, event);
         }
@@ -443,7 +450,7 @@ int container_next(struct container *c, struct container_event *event, struct er
                         return error_set(err, ERROR_INTERNAL, errno, NULL, "waiting for the container");
                 if (n <= 0)
                         return 0;
-                int r = handle(c, ready.data.u32, event);
+                int r = handle(c, &ready, event);
                 if (r < 0 || event->type != CONTAINER_NOTHING)
                         return r;
         }
