@@ -54,12 +54,12 @@ static int set_limits(const struct lockdown_config *config, struct setup_failure
         };
         for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
                 struct rlimit now;
-                if (getrlimit((__rlimit_resource_t)wanted[i].resource, &now) < 0)
+                if (prlimit(0, wanted[i].resource, NULL, &now) < 0)
                         return failure_set(
                             failure, errno, wanted[i].setting, NULL, "reading a resource limit");
                 rlim_t value = MIN(wanted[i].value, now.rlim_max);
                 struct rlimit limit = {value, value};
-                if (setrlimit((__rlimit_resource_t)wanted[i].resource, &limit) < 0)
+                if (prlimit(0, wanted[i].resource, &limit, NULL) < 0)
                         return failure_set(
                             failure, errno, wanted[i].setting, NULL, "setting a resource limit");
         }

@@ -61,7 +61,7 @@ static int keep_descriptors(int guest, int *go, struct setup_failure *failure)
                 return failure_set(failure, errno, NULL, NULL, "keeping descriptors");
         *go = KEPT_GO;
         if (DEFENCE("close-fds") &&
-            (close_range(FIRST_UNUSED_FD, ~0U, 0) < 0 || close(LAUNCHER_SOCKET_FD) < 0))
+            (fd_close_from(FIRST_UNUSED_FD) < 0 || close(LAUNCHER_SOCKET_FD) < 0))
                 return failure_set(failure, errno, NULL, NULL, "closing descriptors");
         return 0;
 }

@@ -45,7 +45,7 @@ static void send_failure(const struct setup_failure *failure)
 static void detach_from_caller(void)
 {
         (void)setsid();
-        (void)close_range(LAUNCHER_SOCKET_FD + 1, ~0U, 0);
+        (void)fd_close_from(LAUNCHER_SOCKET_FD + 1);
         (void)umask(0);
         (void)chdir("/");
 }

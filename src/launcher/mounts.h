@@ -5,6 +5,8 @@
 
 #include "util/common.h"
 
+#include <linux/mount.h> /* MOUNT_ATTR_* */
+
 struct mount_option {
         const char *key;
         const char *value; /* NULL: a flag */
@@ -24,3 +26,12 @@ int mount_attach(int mount, int root, const char *path);
 
 /* Sets MOUNT_ATTR_* on a mount, and on those below it. 0 or -errno. */
 int mount_restrict(int mount, unsigned attributes, bool recursive);
+
+/* Puts a detached mount on top of whatever is at `path`. 0 or -errno. */
+int mount_on_top(int mount, const char *path);
+
+/* Makes every mount of this namespace private: nothing propagates in or out. */
+int mount_all_private(void);
+
+/* Makes the mount at `fd` the root of this process and its namespace, and lets go of the old root. */
+int mount_become_root(int fd);

@@ -8,7 +8,6 @@
 
 #include <fcntl.h>
 #include <sched.h>
-#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
@@ -309,12 +308,13 @@ static int make_staging(struct setup_failure *failure)
         if (staging < 0)
                 return failure_set(failure, -staging, NULL, NULL, "making the staging root");
         /* On top of the old root, which pivot_root needs to be its parent. */
-        if (move_mount(staging, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) < 0) {
+        int r = mount_on_top(staging, "/");
+        if (r < 0) {
                 (void)close(staging);
-                return failure_set(failure, errno, NULL, NULL, "attaching the staging root");
+                return failure_set(failure, -r, NULL, NULL, "attaching the staging root");
         }
         static const char *const names[] = {STAGING_ROOT, STAGING_PROC, STAGING_ETC, STAGING_FILES};
-        int r = 0;
+        r = 0;
         for (size_t i = 0; i < ARRAY_SIZE(names) && r == 0; i++)
                 r = make_directory(staging, names[i], 0755, failure);
         if (r == 0)
@@ -328,24 +328,14 @@ static int make_staging(struct setup_failure *failure)
         return staging;
 }
 
-/* Makes the mount at `fd` the root of this process and its namespace, and lets go of the old one. */
-static int pivot(int fd, struct setup_failure *failure)
-{
-        if (fchdir(fd) < 0 || syscall(SYS_pivot_root, ".", ".") < 0)
-                return failure_set(failure, errno, NULL, NULL, "changing the root");
-        /* The old root lies on top of the new one now, and "." is it. */
-        if (umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)
-                return failure_set(failure, errno, NULL, NULL, "detaching the old root");
-        return 0;
-}
-
 int tree_prepare(int *ret_proc, struct setup_failure *failure)
 {
         if (unshare(CLONE_NEWNS) < 0)
                 return failure_set(failure, errno, NULL,
                     "run as root, or allow unprivileged user namespaces", "making a mount namespace");
-        if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
-                return failure_set(failure, errno, NULL, NULL, "making mounts private");
+        int r = mount_all_private();
+        if (r < 0)
+                return failure_set(failure, -r, NULL, NULL, "making mounts private");
         _cleanup_(closep) int staging = make_staging(failure);
         if (staging < 0)
                 return staging;
@@ -356,7 +346,7 @@ int tree_prepare(int *ret_proc, struct setup_failure *failure)
         if (root < 0)
                 return root;
         static const char *const mount_points[] = {"proc", "sandbox", "tmp", "run", "var"};
-        int r = 0;
+        r = 0;
         for (size_t i = 0; i < ARRAY_SIZE(mount_points) && r == 0; i++)
                 r = make_directory(root, mount_points[i], 0755, failure);
         if (r == 0 && symlinkat("/tmp", root, "var/tmp") < 0)
@@ -378,9 +368,9 @@ int tree_prepare(int *ret_proc, struct setup_failure *failure)
             staging, MOUNT_ATTR_RDONLY, false); /* and so is every cover that is copied from it */
         if (r < 0)
                 return failure_set(failure, -r, NULL, NULL, "making the staging root read-only");
-        r = pivot(staging, failure);
+        r = mount_become_root(staging);
         if (r < 0)
-                return r;
+                return failure_set(failure, -r, NULL, NULL, "changing the root to the staging root");
         *ret_proc = take_fd(&proc);
         return 0;
 }
@@ -411,11 +401,8 @@ int tree_finish(const struct launcher_create *create, struct setup_failure *fail
                 return r;
         if ((create->flags & LAUNCHER_READ_WRITE_ROOT) || !DEFENCE("read-only"))
                 return 0;
-        struct mount_attr attr = {.attr_set = MOUNT_ATTR_RDONLY};
-        if (mount_setattr(root, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof attr) < 0)
-                return failure_set(
-                    failure, errno, "read_only", NULL, "making the container's root read-only");
-        return 0;
+        r = mount_restrict(root, MOUNT_ATTR_RDONLY, true);
+        return r < 0 ? failure_set(failure, -r, "read_only", NULL, "making the container's root read-only") : 0;
 }
 
 /* ---- Entering ---- */
@@ -500,5 +487,6 @@ int tree_enter(const struct launcher_create *create, uint32_t *degraded, struct 
         r = add_proc(create, root, degraded, failure);
         if (r < 0)
                 return r;
-        return pivot(root, failure);
+        r = mount_become_root(root);
+        return r < 0 ? failure_set(failure, -r, NULL, NULL, "changing the root to the container's") : 0;
 }

@@ -2,6 +2,7 @@
 #include "util/fd.h"
 
 #include <fcntl.h>
+#include <sys/syscall.h>
 
 int fd_write_all(int fd, const void *data, size_t size)
 {
@@ -108,6 +109,11 @@ int fd_read_whole(int fd, size_t max, char **ret_data, size_t *ret_size)
         *ret_data = TAKE_PTR(data);
         *ret_size = have;
         return 0;
+}
+
+int fd_close_from(int first)
+{
+        return syscall(SYS_close_range, (unsigned)first, ~0U, 0U) < 0 ? -errno : 0;
 }
 
 int fd_set_nonblocking(int fd, bool on)

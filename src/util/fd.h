@@ -31,6 +31,9 @@ int fd_write_file(int dirfd, const char *path, const char *text);
  */
 int fd_read_whole(int fd, size_t max, char **ret_data, size_t *ret_size);
 
+/* Closes every descriptor from `first` on. 0 or -errno (-ENOSYS before Linux 5.9). */
+int fd_close_from(int first);
+
 int fd_set_nonblocking(int fd, bool on);
 
 /* The most descriptors that one message carries. */
