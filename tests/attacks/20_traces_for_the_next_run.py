@@ -76,6 +76,9 @@ if what == "leave" and sys.argv[3:] == ["host"]:
 '''
 
 
+HALF = ["--cpus", "0.5"]  # two of them fit on any host
+
+
 def compare(t, found, control, when):
     seen = [channel for channel, outcome in found.items() if outcome == "done"]
     check(not seen, f"another run's trace was found {when}", found)
@@ -109,16 +112,16 @@ def one_after_the_other(t):
     compare(t, found, control_run(t, token), "after it")
 
 
-@case()
+@case(exclusive=True)
 def side_by_side(t):
     attack.need_x86(t)
     token = f"{int.from_bytes(__import__('os').urandom(4)) | 1:08x}"
-    process = t.sandbox.start(t.sandbox.command(attack.PRELUDE + GUEST, ["leave", token, "stay"],
+    process = t.sandbox.start(t.sandbox.command(attack.PRELUDE + GUEST, ["leave", token, "stay"], options=HALF,
                                                 json_output=False))
     try:
         left = attack.parse(process.stdout.readline(), "the first run")
         check(left["lock on a system file"] == "done", "a file of the system could not be locked", left)
-        found, _ = attack.inside(t, GUEST, ["find", token])
+        found, _ = attack.inside(t, GUEST, ["find", token], options=HALF)
         compare(t, found, control_run(t, token), "while it runs")
     finally:
         process.kill()
