@@ -114,6 +114,8 @@ def environment_of_the_request(t):
     program = "import os; print(repr(os.environ.get('A')), repr(os.environ.get('EMPTY')), repr(os.environ.get('EQ')))"
     answer = t.run(program, options=["--env", "A=é 1", "--env", "EMPTY=", "--env", "EQ=a=b=c"])
     equal((answer.status, answer.text), ("ok", "'é 1' '' 'a=b=c'\n"), "--env")
+    named = t.run(program, options=["--env", "A"], env={"A": "the caller's", "EMPTY": "not asked for"})
+    equal(named.text, "\"the caller's\" None None\n", "--env with a name alone passes the caller's value")
     for bad in ("=x", "", "A B=c"):
         answer = t.sandbox.call(t.sandbox.command("print('ran')", options=["--env", bad], json_output=False))
         check(answer.exit in (2, 125) and b"ran" not in answer.out, f"--env {bad!r}", answer)
