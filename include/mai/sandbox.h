@@ -11,10 +11,10 @@
  *         mai_run(sandbox, request, NULL, NULL, &result, &error) == 0)
  *             puts(mai_result_json(result));
  *
- * Rules: functions return 0 or a negative errno; on failure `*error` (if asked for) is set to a new object that the
- * caller frees. Output parameters are untouched on failure. Free functions take NULL and return NULL. The library
- * never prints, exits or installs signal handlers. Objects are not shared between threads without the caller's lock,
- * except where a function says so. Times are seconds, sizes bytes.
+ * Rules: functions return 0 or a negative errno; on failure `*error` (if asked for) is set to a new object
+ * that the caller frees. Output parameters are untouched on failure. Free functions take NULL and return
+ * NULL. The library never prints, exits or installs signal handlers. Objects are not shared between threads
+ * without the caller's lock, except where a function says so. Times are seconds, sizes bytes.
  */
 #pragma once
 
@@ -34,7 +34,8 @@ typedef struct mai_error mai_error;
 
 /* ---- Errors ---- */
 
-/* The machine-readable word, as in a result's error.code: "usage", "policy_invalid", "policy_refused", ... */
+/* The machine-readable word, as in a result's error.code: "usage", "policy_invalid", "policy_refused", ...
+ */
 MAI_PUBLIC const char *mai_error_code(const mai_error *error);
 /* One line: the setting, what was seen. */
 MAI_PUBLIC const char *mai_error_message(const mai_error *error);
@@ -48,8 +49,8 @@ MAI_PUBLIC const char *mai_version(void);
 /* ---- The sandbox: a policy and the backends it names ---- */
 
 /*
- * Opens a sandbox under the policy file `policy_path`; NULL: the usual search ($MAI_SANDBOX_POLICY, the user's, the
- * system's, the built-in one). Begins to get the native backend ready in the background.
+ * Opens a sandbox under the policy file `policy_path`; NULL: the usual search ($MAI_SANDBOX_POLICY, the
+ * user's, the system's, the built-in one). Begins to get the native backend ready in the background.
  */
 MAI_PUBLIC int mai_sandbox_open(const char *policy_path, mai_sandbox **ret, mai_error **ret_error);
 MAI_PUBLIC mai_sandbox *mai_sandbox_close(mai_sandbox *sandbox);
@@ -60,13 +61,16 @@ MAI_PUBLIC mai_request *mai_request_new(void);
 MAI_PUBLIC mai_request *mai_request_free(mai_request *request);
 
 /*
- * An option by name, its value in the syntax of the policy file: "trust_level", "backend", "image", "timeout",
- * "mem_limit", "cpu_count", "pids_limit", "cpu_time", "disk_limit", "inode_limit", "output_limit", "open_files",
- * "allow_degraded" (may be given several times). Values may only tighten the policy; that is checked by mai_run().
+ * An option by name, its value in the syntax of the policy file: "trust_level", "backend", "image",
+ * "timeout", "mem_limit", "cpu_count", "pids_limit", "cpu_time", "disk_limit", "inode_limit",
+ * "output_limit", "open_files", "allow_degraded" (may be given several times). Values may only tighten the
+ * policy; that is checked by mai_run().
  */
-MAI_PUBLIC int mai_request_set(mai_request *request, const char *option, const char *value, mai_error **ret_error);
+MAI_PUBLIC int mai_request_set(
+    mai_request *request, const char *option, const char *value, mai_error **ret_error);
 
-/* The Python program, from memory. `name` is its base name inside; sys.argv[0] and tracebacks show it. Copied. */
+/* The Python program, from memory. `name` is its base name inside; sys.argv[0] and tracebacks show it.
+ * Copied. */
 MAI_PUBLIC int mai_request_set_program(
     mai_request *request, const char *name, const void *source, size_t size, mai_error **ret_error);
 
@@ -81,13 +85,16 @@ MAI_PUBLIC int mai_request_set_command(
 MAI_PUBLIC int mai_request_add_argument(mai_request *request, const char *argument, mai_error **ret_error);
 
 /* An environment variable, "NAME=VALUE". */
-MAI_PUBLIC int mai_request_add_environment(mai_request *request, const char *assignment, mai_error **ret_error);
+MAI_PUBLIC int mai_request_add_environment(
+    mai_request *request, const char *assignment, mai_error **ret_error);
 
-/* A file of the caller to put into the working directory as `destination` (relative; NULL: its base name). Read at once. */
+/* A file of the caller to put into the working directory as `destination` (relative; NULL: its base name).
+ * Read at once. */
 MAI_PUBLIC int mai_request_add_file(
     mai_request *request, const char *source, const char *destination, mai_error **ret_error);
 
-/* Standard input of the program: a descriptor that the caller keeps open during mai_run(). Default: empty. */
+/* Standard input of the program: a descriptor that the caller keeps open during mai_run(). Default: empty.
+ */
 MAI_PUBLIC int mai_request_set_stdin(mai_request *request, int fd);
 
 /* Directory to write the files to that the run left in its working directory; made if missing. */
@@ -103,29 +110,32 @@ MAI_PUBLIC void mai_request_keep_output(mai_request *request, int on);
 
 typedef enum mai_event_kind {
         MAI_EVENT_OUTPUT = 1, /* stream, data, size */
-        MAI_EVENT_STATUS,     /* phase changed: `name` is "queued", "creating", "running", "collecting", "done" */
-        MAI_EVENT_SAMPLE,     /* sample */
-        MAI_EVENT_NOTICE,     /* something of the result's `events`: name is its kind */
+        MAI_EVENT_STATUS, /* phase changed: `name` is "queued", "creating", "running", "collecting", "done"
+                           */
+        MAI_EVENT_SAMPLE, /* sample */
+        MAI_EVENT_NOTICE, /* something of the result's `events`: name is its kind */
 } mai_event_kind;
 
 typedef struct mai_sample {
-        double t;          /* since the program's start */
-        double cpu;        /* cumulative */
+        double t;           /* since the program's start */
+        double cpu;         /* cumulative */
         double cpu_percent; /* of one CPU, since the sample before */
         uint64_t memory, pids, disk;
-        double timeout;    /* the limits, for display */
+        double timeout; /* the limits, for display */
         uint64_t mem_limit, pids_limit;
+        const char *trust_level; /* for display; NULL: not known. Valid during the call only */
 } mai_sample;
 
 typedef struct mai_event {
         mai_event_kind kind;
-        double t;         /* seconds since the program's start; negative before it */
+        double t; /* seconds since the program's start; negative before it */
         const char *name;
         int stream;       /* 1 standard output, 2 standard error */
         const char *data; /* valid during the call only */
         size_t size;
         const mai_sample *sample;
-        const char *json; /* the event as one line of JSON without newline, if mai_request_json_events(request, 1) */
+        const char *
+            json; /* the event as one line of JSON without newline, if mai_request_json_events(request, 1) */
 } mai_event;
 
 /* Called from within mai_run(), on its thread. A return other than 0 cancels the run. */
@@ -136,28 +146,30 @@ MAI_PUBLIC void mai_request_json_events(mai_request *request, int on);
 /* ---- Running ---- */
 
 /*
- * Runs it and waits for the end. Returns 0 with a result whenever there is one to tell, also when the sandbox refused or
- * failed (status "error": see mai_result_error_code()). A negative return means that there is no result: bad words
- * (code "usage") or no memory. `handler` may be NULL.
+ * Runs it and waits for the end. Returns 0 with a result whenever there is one to tell, also when the
+ * sandbox refused or failed (status "error": see mai_result_error_code()). A negative return means that
+ * there is no result: bad words (code "usage") or no memory. `handler` may be NULL.
  */
-MAI_PUBLIC int mai_run(mai_sandbox *sandbox, const mai_request *request, mai_event_handler handler, void *user,
-    mai_result **ret, mai_error **ret_error);
+MAI_PUBLIC int mai_run(mai_sandbox *sandbox, const mai_request *request, mai_event_handler handler,
+    void *user, mai_result **ret, mai_error **ret_error);
 
 /* Cancels the run in progress, if any. May be called from another thread or a signal handler. */
 MAI_PUBLIC void mai_cancel(mai_sandbox *sandbox);
 
 /*
- * A result of status "error" for a failure that came before there was a run, e.g. of mai_sandbox_open(), so that
- * every answer has one form. Does not take the error. `request` may be NULL.
+ * A result of status "error" for a failure that came before there was a run, e.g. of mai_sandbox_open(), so
+ * that every answer has one form. Does not take the error. `request` may be NULL.
  */
 MAI_PUBLIC int mai_result_from_error(const mai_error *error, const mai_request *request, mai_result **ret);
 
 /* ---- The result ---- */
 
 MAI_PUBLIC mai_result *mai_result_free(mai_result *result);
-/* The whole result as one JSON document (docs/result.schema.json). Owned by the result. NULL if out of memory. */
+/* The whole result as one JSON document (docs/result.schema.json). Owned by the result. NULL if out of
+ * memory. */
 MAI_PUBLIC const char *mai_result_json(mai_result *result);
-MAI_PUBLIC const char *mai_result_status(const mai_result *result); /* "ok", "failed", "limit", "cancelled", "error" */
+MAI_PUBLIC const char *mai_result_status(
+    const mai_result *result); /* "ok", "failed", "limit", "cancelled", "error" */
 /* What `mai-sandbox run` exits with: the program's own status, 124, 137, 125, 126, 127. */
 MAI_PUBLIC int mai_result_exit_status(const mai_result *result);
 MAI_PUBLIC const char *mai_result_violation_kind(const mai_result *result);    /* or NULL */
@@ -168,10 +180,12 @@ MAI_PUBLIC const char *mai_result_error_hint(const mai_result *result);        /
 
 /* ---- The policy, and housekeeping ---- */
 
-/* Reads and validates a policy file (NULL: the usual search). *ret_path (caller frees) tells which one was read. */
+/* Reads and validates a policy file (NULL: the usual search). *ret_path (caller frees) tells which one was
+ * read. */
 MAI_PUBLIC int mai_policy_check(const char *path, char **ret_path, mai_error **ret_error);
 /* What a trust level (NULL: the default one) resolves to, as YAML text. Caller frees. */
-MAI_PUBLIC int mai_policy_show(const char *path, const char *trust_level, char **ret_text, mai_error **ret_error);
+MAI_PUBLIC int mai_policy_show(
+    const char *path, const char *trust_level, char **ret_text, mai_error **ret_error);
 /* Removes what dead supervisors left behind. *ret_removed counts containers. */
 MAI_PUBLIC int mai_prune(unsigned *ret_removed, mai_error **ret_error);
 

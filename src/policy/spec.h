@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The container spec: everything a backend needs to know to build one container, with nothing left to decide.
- * Policy resolution makes it (policy/resolve.h); backends read it and never see the policy.
+ * The container spec: everything a backend needs to know to build one container, with nothing left to
+ * decide. Policy resolution makes it (policy/resolve.h); backends read it and never see the policy.
  *
  * Owner: whoever resolved it; free with container_spec_clear(). All strings are heap copies.
  */
 #pragma once
 
+#include "protocol/enforcement.h"
 #include "util/common.h"
 
 /* What a run may use. All limits are always set; none is zero. */
 struct limits {
-        double cpu_count;      /* CPUs, may be a fraction: bandwidth, and ceil() of it the number of CPUs seen */
+        double cpu_count; /* CPUs, may be a fraction: bandwidth, and ceil() of it the number of CPUs seen */
         uint64_t mem_limit;    /* bytes, swap included (there is none) */
         double timeout;        /* seconds of wall time */
         double cpu_time;       /* seconds of CPU time, all processes together */
@@ -32,18 +33,6 @@ enum seccomp_mode {
         SECCOMP_UNCONFINED, /* only with `unsafe: true` */
 };
 
-/* The parts of enforcement that --allow-degraded may waive; a bit each in degraded_allowed. */
-enum enforcement {
-        ENFORCE_CGROUP,   /* no cgroup that can be written: memory, pids, cpu */
-        ENFORCE_SWAP,     /* swap can't be limited */
-        ENFORCE_CPUSET,   /* number of CPUs seen */
-        ENFORCE_LANDLOCK, /* kernel without Landlock */
-        ENFORCE_GROUPS,   /* supplementary groups that can't be dropped */
-        ENFORCE_UID,      /* no uid range: all runs of this user share the caller's uid on the host */
-        ENFORCE_PROC,     /* /proc can't be masked */
-        ENFORCEMENT_COUNT_,
-};
-
 /* "cgroup", "swap", ...: the words of --allow-degraded and of security.degraded. NULL past the end. */
 const char *enforcement_name(enum enforcement enforcement);
 
@@ -55,31 +44,32 @@ struct container_spec {
 
         uint32_t uid; /* inside; never 0 */
         uint32_t gid;
-        bool read_only;            /* root file system */
+        bool read_only; /* root file system */
         bool no_new_privileges;
-        uint64_t capabilities;     /* bit mask of CAP_*: what cap_drop left plus cap_add; 0 unless unsafe */
+        uint64_t capabilities; /* bit mask of CAP_*: what cap_drop left plus cap_add; 0 unless unsafe */
         enum seccomp_mode seccomp;
         enum network_mode network;
 
-        char **environment; /* "K=V" from the policy's env and the request; NULL-terminated; our own (HOME…) come on top */
+        char **environment; /* "K=V" from the policy's env and the request; NULL-terminated; our own (HOME…)
+                               come on top */
 
-        double monitoring_interval; /* seconds between samples */
+        double monitoring_interval;  /* seconds between samples */
         uint64_t monitoring_samples; /* most samples kept in a result */
 
         uint32_t host_uid_base; /* native.uid_base: slot n of the ledger runs as host uid base + n */
 
         unsigned degraded_allowed; /* 1U << enum enforcement */
-        char **unsafe;             /* weakenings in force, e.g. "read_only: false"; NULL-terminated; empty normally */
-        char policy_sha256[65];    /* of the policy file's bytes */
-        char *policy_path;         /* "built-in" or the file's path */
+        char **unsafe; /* weakenings in force, e.g. "read_only: false"; NULL-terminated; empty normally */
+        char policy_sha256[65]; /* of the policy file's bytes */
+        char *policy_path;      /* "built-in" or the file's path */
 
         /* Admission, see state/ledger.h. */
-        double host_cpu_share;       /* CPUs that all sandboxes of this user may hold together */
-        uint64_t host_mem_share;     /* bytes, the same */
-        bool queue_when_full;        /* else reject */
-        uint64_t queue_length;       /* most runs waiting */
-        double queue_timeout;        /* seconds a run waits at most */
-        uint64_t level_concurrency;  /* most runs of this trust level at once */
+        double host_cpu_share;      /* CPUs that all sandboxes of this user may hold together */
+        uint64_t host_mem_share;    /* bytes, the same */
+        bool queue_when_full;       /* else reject */
+        uint64_t queue_length;      /* most runs waiting */
+        double queue_timeout;       /* seconds a run waits at most */
+        uint64_t level_concurrency; /* most runs of this trust level at once */
 };
 
 void container_spec_clear(struct container_spec *spec);

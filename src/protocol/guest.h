@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The guest protocol: between the supervisor and the init inside a container, the same for every backend. A byte
- * stream of frames: an 8-byte header, then `size` bytes of payload. Integers are little-endian (x86-64 and
- * arm64 alike). On the native backend the stream is a Unix socket, on others whatever carries bytes.
+ * The guest protocol: between the supervisor and the init inside a container, the same for every backend. A
+ * byte stream of frames: an 8-byte header, then `size` bytes of payload. Integers are little-endian (x86-64
+ * and arm64 alike). On the native backend the stream is a Unix socket, on others whatever carries bytes.
  *
- * Order: PUT* SPEC -> the init forks the program's process, which locks down and announces itself with AT_GATE ->
- * the supervisor reads back what is enforced -> GO -> execve -> STARTED or EXEC_FAILED -> EXITED -> [KILL_ALL]
- * [COLLECT -> FILE* COLLECTED]. KILL_ALL may come at any time after SPEC; it is answered by EXITED.
- * SETUP_FAILED may come at any time before AT_GATE.
+ * Order: PUT* SPEC -> the init forks the program's process, which locks down and announces itself with
+ * AT_GATE -> the supervisor reads back what is enforced -> GO -> execve -> STARTED or EXEC_FAILED -> EXITED
+ * -> [KILL_ALL] [COLLECT -> FILE* COLLECTED]. KILL_ALL may come at any time after SPEC; it is answered by
+ * EXITED. SETUP_FAILED may come at any time before AT_GATE.
  *
- * Neither side trusts the other: sizes are bounded here, and the supervisor checks everything it receives, since
- * the program runs as the same user as the init.
+ * Neither side trusts the other: sizes are bounded here, and the supervisor checks everything it receives,
+ * since the program runs as the same user as the init.
  */
 #pragma once
 
+#include "protocol/failure.h"
 #include "util/common.h"
 
 #define GUEST_PROTOCOL_VERSION 1U
-#define GUEST_FRAME_MAX (1U << 20)          /* payload bytes of one frame; larger is a protocol error */
-#define GUEST_DATA_CHUNK (256U << 10)       /* file data per frame */
+#define GUEST_FRAME_MAX (1U << 20)    /* payload bytes of one frame; larger is a protocol error */
+#define GUEST_DATA_CHUNK (256U << 10) /* file data per frame */
 #define GUEST_PATH_MAX 4096U
 
 enum guest_frame_type {
@@ -26,22 +27,25 @@ enum guest_frame_type {
         GUEST_PUT_FILE = 1, /* struct guest_put_file, path; data follows in PUT_DATA frames */
         GUEST_PUT_DATA,     /* bytes of the file begun last */
         GUEST_SPEC_DATA,    /* struct guest_spec, or more of its strings; see there */
-        GUEST_SPEC_END,     /* the spec is complete: fork the program's process */
+        GUEST_SPEC_END,     /* the spec is complete: fork the program's process. On native with three
+                               descriptors, to be its 0-2 */
         GUEST_GO,           /* open the gate */
         GUEST_KILL_ALL,     /* SIGKILL to everything but the init */
         GUEST_COLLECT,      /* struct guest_collect: everything but the init is killed first */
 
         /* init -> supervisor */
-        GUEST_READY = 64,   /* struct guest_ready: the init is locked down. On native, with descriptors: see there */
-        GUEST_AT_GATE,      /* struct guest_at_gate; sent by the program's own process, so that SCM_CREDENTIALS names it */
-        GUEST_STARTED,      /* the execve happened (the gate's CLOEXEC descriptor closed) */
-        GUEST_EXEC_FAILED,  /* struct guest_exec_failed */
-        GUEST_EXITED,       /* struct guest_exited: the program's first process has ended */
-        GUEST_FILE,         /* struct guest_file, path; data follows in FILE_DATA frames, `size` bytes in all */
+        GUEST_READY =
+            64, /* struct guest_ready: the init is locked down. On native, with descriptors: see there */
+        GUEST_AT_GATE, /* struct guest_at_gate; sent by the program's own process, so that SCM_CREDENTIALS
+                          names it */
+        GUEST_STARTED, /* the execve happened (the gate's CLOEXEC descriptor closed) */
+        GUEST_EXEC_FAILED, /* struct guest_exec_failed */
+        GUEST_EXITED,      /* struct guest_exited: the program's first process has ended */
+        GUEST_FILE, /* struct guest_file, path; data follows in FILE_DATA frames, `size` bytes in all */
         GUEST_FILE_DATA,
         GUEST_FILE_SKIPPED, /* struct guest_file_skipped, path */
         GUEST_COLLECTED,    /* struct guest_collected */
-        GUEST_SETUP_FAILED, /* struct guest_setup_failed */
+        GUEST_SETUP_FAILED, /* struct setup_failure (protocol/failure.h) */
         GUEST_SAMPLE,       /* struct guest_sample, where the host can't sample (not on native) */
 };
 
@@ -53,14 +57,15 @@ struct guest_header {
 
 struct guest_put_file {
         uint64_t size;
-        uint32_t mode;  /* permission bits */
-        uint32_t path_size; /* bytes of path that follow (no NUL); relative to /sandbox, checked again by the init */
+        uint32_t mode;      /* permission bits */
+        uint32_t path_size; /* bytes of path that follow (no NUL); relative to /sandbox, checked again by the
+                               init */
 };
 
 /*
- * The exec spec is sent as the concatenated payload of SPEC_DATA frames: this struct, then argc NUL-terminated
- * arguments, then envc NUL-terminated "K=V", then the NUL-terminated path of the program to execute (looked up in
- * PATH by the init when it has no slash). At most GUEST_SPEC_MAX bytes in all.
+ * The exec spec is sent as the concatenated payload of SPEC_DATA frames: this struct, then argc
+ * NUL-terminated arguments, then envc NUL-terminated "K=V", then the NUL-terminated path of the program to
+ * execute (looked up in PATH by the init when it has no slash). At most GUEST_SPEC_MAX bytes in all.
  */
 #define GUEST_SPEC_MAX (8U << 20)
 struct guest_spec {
@@ -70,15 +75,15 @@ struct guest_spec {
         uint32_t flags; /* 0 */
 };
 
-/* On native the READY frame carries descriptors: [0] an O_PATH one of the writable tmpfs, for fstatfs; [1] the seccomp
- * listener, if has_listener. */
+/* On native the READY frame carries descriptors: [0] an O_PATH one of the writable tmpfs, for fstatfs; [1]
+ * the seccomp listener, if has_listener. */
 struct guest_ready {
         uint32_t version;
         uint32_t has_listener;
-        uint32_t seccomp_filters;  /* what prctl says of itself */
-        int32_t landlock_abi;      /* 0: not in force */
-        uint32_t degraded;         /* bits of enum enforcement that the init had to waive */
-        uint64_t step_nsec[8];     /* mounts, pivot, wait for limits, lock-down, rest; for bench/cold */
+        uint32_t seccomp_filters; /* what prctl says of itself */
+        int32_t landlock_abi;     /* 0: not in force */
+        uint32_t degraded;        /* bits of enum enforcement that the init had to waive */
+        uint64_t step_nsec[8];    /* mounts, pivot, wait for limits, lock-down, rest; for bench/cold */
 };
 
 struct guest_at_gate {
@@ -91,8 +96,8 @@ struct guest_exec_failed {
 };
 
 struct guest_exited {
-        int32_t wait_status; /* as wait(2) gives it */
-        uint32_t reaped;     /* orphans reaped so far */
+        int32_t wait_status;             /* as wait(2) gives it */
+        uint32_t reaped;                 /* orphans reaped so far */
         uint64_t user_usec, system_usec; /* of the program's process and the children it waited for */
         uint64_t max_rss_bytes;
 };
@@ -126,18 +131,10 @@ struct guest_file_skipped {
 };
 
 struct guest_collected {
-        uint64_t files, bytes, skipped; /* skipped counts all, though only the first GUEST_SKIPS_MAX are named */
+        uint64_t files, bytes,
+            skipped; /* skipped counts all, though only the first GUEST_SKIPS_MAX are named */
 };
 #define GUEST_SKIPS_MAX 64U
-
-struct guest_setup_failed {
-        int32_t errnum;
-        uint32_t unenforced; /* as in struct launcher_failed */
-        char setting[32];
-        char step[48];
-        char message[256];
-        char hint[256];
-};
 
 struct guest_sample {
         uint64_t cpu_usec, memory_bytes, pids;

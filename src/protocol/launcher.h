@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Messages between the library and the launcher, over one SEQPACKET socket. Each message is one fixed struct in
- * host byte order (both ends are one build: the launcher is embedded in the library), with descriptors beside it.
+ * Messages between the library and the launcher, over one SEQPACKET socket. Each message is one fixed struct
+ * in host byte order (both ends are one build: the launcher is embedded in the library), with descriptors
+ * beside it.
  *
  *   launcher -> library   HELLO      once, when its template is ready, or FAILED
  *   library -> launcher   CREATE     + descriptors
  *   launcher -> library   CREATED    + descriptors, or FAILED
  *   library -> launcher   DESTROY    end the container and remove everything of it
  *   launcher -> library   DESTROYED
+ *   library -> launcher   PRUNE      remove what a dead supervisor's container left; answered by DESTROYED
  *
  * The end of the stream, seen by the launcher, means that the library's process is gone: it destroys every
  * container and exits. One container at a time per launcher.
  */
 #pragma once
 
+#include "protocol/failure.h"
 #include "util/common.h"
 
 #define LAUNCHER_PROTOCOL_VERSION 1U
@@ -29,6 +32,7 @@ enum launcher_message_type {
         LAUNCHER_CREATED,
         LAUNCHER_DESTROY,
         LAUNCHER_DESTROYED,
+        LAUNCHER_PRUNE,
         LAUNCHER_FAILED,
 };
 
@@ -52,48 +56,40 @@ enum launcher_controller {
 
 struct launcher_hello {
         struct launcher_header header;
-        int32_t cgroup_version;      /* 1, 2, or 0: none usable */
-        uint32_t controllers;        /* 1U << enum launcher_controller: those in which we can make children */
-        int32_t landlock_abi;        /* 0: none */
-        uint32_t privileged;         /* 1: runs as root and maps a range of its own */
-        char cgroup_problem[160];    /* why not, when cgroup_version is 0 */
+        int32_t cgroup_version;   /* 1, 2, or 0: none usable */
+        uint32_t controllers;     /* 1U << enum launcher_controller: those in which we can make children */
+        int32_t landlock_abi;     /* 0: none */
+        uint32_t privileged;      /* 1: runs as root and maps a range of its own */
+        char cgroup_problem[160]; /* why not, when cgroup_version is 0 */
 };
 
 enum launcher_create_flags {
-        LAUNCHER_READ_WRITE_ROOT = 1U << 0,     /* unsafe: the root is a writable tmpfs overlay */
-        LAUNCHER_SECCOMP_UNCONFINED = 1U << 1,  /* unsafe */
-        LAUNCHER_ALLOW_NEW_PRIVS = 1U << 2,     /* unsafe */
+        LAUNCHER_READ_WRITE_ROOT = 1U << 0,    /* unsafe: the root is a writable tmpfs overlay */
+        LAUNCHER_SECCOMP_UNCONFINED = 1U << 1, /* unsafe */
+        LAUNCHER_ALLOW_NEW_PRIVS = 1U << 2,    /* unsafe */
         LAUNCHER_CREATE_FLAGS_ALL_ = (1U << 3) - 1,
 };
 
 struct launcher_create {
         struct launcher_header header;
-        char id[LAUNCHER_ID_SIZE]; /* [a-z0-9-], NUL-terminated; names the cgroups: mai-sandbox-ID */
-        uint32_t flags;            /* enum launcher_create_flags */
-        uint32_t degraded_allowed; /* bits of enum enforcement in policy/spec.h */
+        char id[LAUNCHER_ID_SIZE];   /* [a-z0-9-], NUL-terminated; names the cgroups: mai-sandbox-ID */
+        uint32_t flags;              /* enum launcher_create_flags */
+        uint32_t degraded_allowed;   /* bits of enum enforcement in policy/spec.h */
         uint32_t uid, gid;           /* inside; never 0 */
         uint32_t host_uid, host_gid; /* outside; never 0; ignored without privileges */
         uint64_t memory_bytes;
-        uint64_t pids;             /* as the kernel is to count them: the program's plus one for the init */
+        uint64_t pids; /* as the kernel is to count them: the program's plus one for the init */
         uint64_t disk_bytes;
         uint64_t inodes;
         uint64_t open_files;
-        uint64_t cpu_quota_usec;   /* per cpu_period_usec */
+        uint64_t cpu_quota_usec; /* per cpu_period_usec */
         uint64_t cpu_period_usec;
-        uint64_t capabilities;     /* 0 unless unsafe */
+        uint64_t capabilities;             /* 0 unless unsafe */
         uint64_t cpus[LAUNCHER_CPU_WORDS]; /* bit mask of CPUs it may run on; all zero: no restriction */
         char hostname[64];
 };
 
-/* Descriptors that go with CREATE, in this order. */
-enum launcher_create_fd {
-        LAUNCHER_FD_GUEST,  /* the init's end of the guest channel (stream socket) */
-        LAUNCHER_FD_STDIN,
-        LAUNCHER_FD_STDOUT,
-        LAUNCHER_FD_STDERR,
-        LAUNCHER_CREATE_FDS_, /* optionally one more: the image's root directory; else the host image */
-};
-
+/* One descriptor goes with CREATE: the init's end of the guest channel, a stream socket. */
 /*
  * Descriptors that go with CREATED: the init's pidfd, then one directory per bit of `controllers`, in order.
  */
@@ -102,8 +98,9 @@ struct launcher_created {
         int32_t init_pid; /* in the library's pid namespace */
         int32_t cgroup_version;
         uint32_t controllers;
-        uint32_t degraded; /* bits of enum enforcement */
-        char cgroup_path[LAUNCHER_PATH_SIZE]; /* relative to the hierarchy's root, of the memory controller (v1) or the cgroup (v2) */
+        uint32_t degraded;                    /* bits of enum enforcement */
+        char cgroup_path[LAUNCHER_PATH_SIZE]; /* relative to the hierarchy's root, of the memory controller
+                                                 (v1) or the cgroup (v2) */
         uint64_t step_nsec[8]; /* time taken by: cgroup make, clone, maps, attach, rest; for bench/cold */
 };
 
@@ -111,19 +108,19 @@ struct launcher_destroy {
         struct launcher_header header;
 };
 
+struct launcher_prune {
+        struct launcher_header header;
+        char id[LAUNCHER_ID_SIZE]; /* of the dead container */
+};
+
 struct launcher_destroyed {
         struct launcher_header header;
-        uint32_t processes_killed; /* found alive beside the init at the end */
-        uint32_t complete;         /* 1: no process and no cgroup is left */
+        uint32_t processes_killed;         /* found alive beside the init at the end */
+        uint32_t complete;                 /* 1: no process and no cgroup is left */
         char leftover[LAUNCHER_PATH_SIZE]; /* what is, when not complete */
 };
 
 struct launcher_failed {
         struct launcher_header header;
-        int32_t errnum;
-        uint32_t unenforced; /* 1: it is the host that can't enforce the setting (ERROR_UNENFORCED) */
-        char setting[32];    /* the policy key concerned, or "" */
-        char step[48];       /* what was being done */
-        char message[256];
-        char hint[256];
+        struct setup_failure failure;
 };

@@ -3,15 +3,18 @@
  * The interface between the executor and what isolates: one table of functions per backend, and two objects.
  *
  *   container   one isolated instance, from create to destroy
- *   execution   one program in it: started with an exec spec, watched, killed, collected (today one per container)
+ *   execution   one program in it: started with an exec spec, watched, killed, collected (today one per
+ * container)
  *
  * Everything is asynchronous: calls start something and return at once; what happened comes as events from
- * container_ops.next(), which never blocks. The container's descriptor is readable when next() has something.
- * One thread at a time per container. A backend gets a container spec and never reads the policy.
+ * container_ops.next(), which never blocks. The container's descriptor is readable when next() has
+ * something. One thread at a time per container. A backend gets a container spec and never reads the policy.
  *
  * Life of a container, by its events:
- *   create() -> CREATED -> [put_file()*, execute()] -> AT_GATE (evidence read back) -> release_gate() -> STARTED
- *   -> OUTPUT*, OOM, ... -> EXITED -> OUTPUT_END (both streams drained or cut) -> [collect() -> FILE* COLLECTED]
+ *   create() -> CREATED -> [put_file()*, execute()] -> AT_GATE (evidence read back) -> release_gate() ->
+ * STARTED
+ *   -> OUTPUT*, OOM, ... -> EXITED -> OUTPUT_END (both streams drained or cut) -> [collect() -> FILE*
+ * COLLECTED]
  *   -> destroy() -> DESTROYED. FAILED may come instead of any event before STARTED; LOST after it.
  */
 #pragma once
@@ -70,7 +73,8 @@ struct container_event {
                         unsigned reaped;
                 } exited;
                 struct {
-                        const char *path; /* relative to the working directory; path_size bytes, any byte but NUL */
+                        const char
+                            *path; /* relative to the working directory; path_size bytes, any byte but NUL */
                         size_t path_size;
                         const char *data; /* FILE */
                         size_t size;
@@ -94,7 +98,7 @@ struct container_event {
 struct usage {
         uint64_t cpu_nsec, cpu_user_nsec, cpu_system_nsec; /* cumulative */
         uint64_t memory_bytes, memory_peak_bytes;
-        uint64_t pids, pids_peak;   /* without our init */
+        uint64_t pids, pids_peak; /* without our init */
         uint64_t disk_bytes, disk_free_bytes;
         uint64_t inodes_free;
         uint64_t io_read_bytes, io_write_bytes; /* block devices */
@@ -111,22 +115,24 @@ struct container_ops {
          * Starts to make a container. `id` names it (32 hexadecimal digits), `slot` is unique among live
          * containers of this host. Both are copied; the spec must outlive the container.
          */
-        int (*create)(struct backend *backend, const struct container_spec *spec, const char *id, unsigned slot,
-            struct container **ret, struct error *err);
+        int (*create)(struct backend *backend, const struct container_spec *spec, const char *id,
+            unsigned slot, struct container **ret, struct error *err);
 
         int (*fd)(const struct container *container); /* poll for reading */
         int (*next)(struct container *container, struct container_event *ret_event, struct error *err);
 
-        /* Puts a file into the working directory. Before execute(). Data is copied or sent before it returns. */
-        int (*put_file)(struct container *container, const char *path, unsigned mode, const void *data, size_t size,
-            struct error *err);
+        /* Puts a file into the working directory. Before execute(). Data is copied or sent before it
+         * returns. */
+        int (*put_file)(struct container *container, const char *path, unsigned mode, const void *data,
+            size_t size, struct error *err);
 
         int (*execute)(struct container *container, const struct exec_spec *spec, struct error *err);
         int (*release_gate)(struct container *container, struct error *err);
 
         int (*sample)(struct container *container, struct usage *ret); /* fills every member; 0 or -errno */
 
-        /* Kills every process of the program at once; EXITED follows within `deadline_msec`, by force if need be. */
+        /* Kills every process of the program at once; EXITED follows within `deadline_msec`, by force if
+         * need be. */
         int (*kill)(struct container *container, unsigned deadline_msec);
 
         /* Stops delivering this stream: what is in it is read and dropped from now on. */
@@ -137,7 +143,8 @@ struct container_ops {
         /* Ends and removes everything. Allowed in any state; DESTROYED follows. */
         int (*destroy)(struct container *container);
 
-        struct container *(*free)(struct container *container); /* after DESTROYED; also kills if it was not */
+        struct container *(*free)(
+            struct container *container); /* after DESTROYED; also kills if it was not */
 };
 
 struct backend_ops {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Creates, records and removes containers, whichever backend makes them: claims a share of the host in the ledger
- * before anything is made, lets go of it when everything is gone, and cleans up after dead supervisors.
+ * Creates, records and removes containers, whichever backend makes them: claims a share of the host in the
+ * ledger before anything is made, lets go of it when everything is gone, and cleans up after dead
+ * supervisors.
  */
 #pragma once
 
@@ -16,19 +17,26 @@ struct managed_container {
         struct ledger_entry *entry;
 };
 
-/* Opens the ledger and, ahead of need, the native backend. */
+/*
+ * Opens the native backend ahead of need. That it can't be opened, or the ledger's directory can't be used,
+ * is told by the first create() or prune() that needs them.
+ */
 int container_manager_open(struct container_manager **ret, struct error *err);
 struct container_manager *container_manager_close(struct container_manager *manager);
 
 /*
- * Waits for admission, then starts to create the container. The spec must outlive it. Dead containers found on the
- * way are removed first.
+ * Waits for admission, then starts to create the container. The spec must outlive it. Dead containers found
+ * on the way are removed first.
  */
-int container_manager_create(struct container_manager *manager, const struct container_spec *spec, int cancel_fd,
-    struct managed_container *ret, double *ret_waited, struct error *err);
+int container_manager_create(struct container_manager *manager, const struct container_spec *spec,
+    int cancel_fd, struct managed_container *ret, double *ret_waited, struct error *err);
 
 /* After DESTROYED (complete) or a failure: forgets it, and frees the container. */
-void container_manager_release(struct container_manager *manager, struct managed_container *managed, bool complete);
+void container_manager_release(
+    struct container_manager *manager, struct managed_container *managed, bool complete);
 
-/* Removes what dead supervisors left. */
+/*
+ * Removes what dead supervisors left. *ret_removed counts what was removed also when something else was
+ * kept, which makes this fail with the first reason.
+ */
 int container_manager_prune(struct container_manager *manager, unsigned *ret_removed, struct error *err);

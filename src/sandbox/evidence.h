@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is really enforced on a container, read back from the kernel or the engine after it was built and before
- * user code starts. A result's `security` part is made of this; evidence_check() compares it with the spec and any
- * mismatch stops the run.
+ * What is really enforced on a container, read back from the kernel or the engine after it was built and
+ * before user code starts. A result's `security` part is made of this; evidence_check() compares it with the
+ * spec and any mismatch stops the run.
  */
 #pragma once
 
@@ -27,28 +27,30 @@ struct evidence {
         uint32_t groups[32];
         uint64_t cap_effective, cap_permitted, cap_inheritable, cap_bounding, cap_ambient;
         bool no_new_privs;
-        int seccomp_mode;         /* 0 off, 1 strict, 2 filter */
+        int seccomp_mode; /* 0 off, 1 strict, 2 filter */
         unsigned seccomp_filters;
         char seccomp_profile[32];
         char seccomp_sha256[65];
-        int landlock_abi;         /* 0: not in force */
+        int landlock_abi;                           /* 0: not in force */
         uint64_t namespaces[NAMESPACE_COUNT_];      /* inode numbers */
         uint64_t host_namespaces[NAMESPACE_COUNT_]; /* our own: each must differ */
         bool read_only_root;
-        int cgroup_version;       /* 0: none */
+        int cgroup_version; /* 0: none */
         char cgroup_path[512];
-        uint64_t memory_max, memory_swap_max; /* bytes; as the cgroup says. memory_swap_max: memory+swap on v1, swap on v2 */
+        uint64_t memory_max,
+            memory_swap_max; /* bytes; as the cgroup says. memory_swap_max: memory+swap on v1, swap on v2 */
         uint64_t pids_max;
         uint64_t cpu_quota_usec, cpu_period_usec;
-        unsigned cpus_allowed;    /* how many CPUs the program may run on */
+        unsigned cpus_allowed;            /* how many CPUs the program may run on */
         uint64_t disk_bytes, disk_inodes; /* size of the writable file system */
-        unsigned degraded;        /* bits of enum enforcement */
-        const char *network;      /* "none" */
-        const char *kernel_says[16], *engine_says[16], *guest_says[16]; /* which members each source vouches for; static */
+        unsigned degraded;                /* bits of enum enforcement */
+        const char *network;              /* "none" */
+        const char *kernel_says[16], *engine_says[16],
+            *guest_says[16]; /* which members each source vouches for; static */
 };
 
 /*
- * Compares with the spec. ERROR_MISMATCH names the setting, what the policy says and what was read. Waived parts
- * (spec->degraded_allowed and evidence->degraded both) are not compared.
+ * Compares with the spec. ERROR_MISMATCH names the setting, what the policy says and what was read. Waived
+ * parts (spec->degraded_allowed and evidence->degraded both) are not compared.
  */
 int evidence_check(const struct evidence *evidence, const struct container_spec *spec, struct error *err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs one program in one container: drives the backend's events, enforces time, CPU and output limits, samples
- * usage (sandbox/monitor.h), and fills a result. One thread; blocks until the container is gone.
+ * Runs one program in one container: drives the backend's events, enforces time, CPU and output limits,
+ * samples usage (sandbox/monitor.h), and fills a result. One thread; blocks until the container is gone.
  */
 #pragma once
 
@@ -17,8 +17,9 @@ struct input_file {
 
 struct execution_request {
         const char *const *argv;
-        const char *const *environment; /* of the request and policy are in the spec; this is what remains: ours */
-        int stdin_fd; /* -1: empty */
+        const char *const
+            *environment; /* of the request and policy are in the spec; this is what remains: ours */
+        int stdin_fd;     /* -1: empty */
         const struct input_file *files;
         size_t file_count;
         bool keep_output;
@@ -35,6 +36,8 @@ struct execution_listener {
         void *user;
 };
 
-/* Always fills `result` (status error and the error when it failed). Takes over the spec, also on failure. */
+/* Always fills `result` (status error and the error when it failed). Takes over the spec, also on failure.
+ */
 void executor_run(struct container_manager *manager, struct container_spec *spec,
-    const struct execution_request *request, const struct execution_listener *listener, struct result *result);
+    const struct execution_request *request, const struct execution_listener *listener,
+    struct result *result);

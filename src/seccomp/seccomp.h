@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The system-call filter. What is allowed stands in one table (seccomp/table.c), with a reason per group;
- * tools/seccomp-compile turns it into BPF at build time, so that a run only loads it. The same table is rendered to
- * other engines' formats.
+ * tools/seccomp-compile turns it into BPF at build time, so that a run only loads it. The same table is
+ * rendered to other engines' formats.
  */
 #pragma once
 
@@ -13,7 +13,8 @@
 enum seccomp_verdict {
         VERDICT_ALLOW,
         VERDICT_EPERM,  /* known, and denied */
-        VERDICT_ENOSYS, /* as if the kernel were older: libc falls back. Also everything that the table does not name */
+        VERDICT_ENOSYS, /* as if the kernel were older: libc falls back. Also everything that the table does
+                           not name */
         VERDICT_NOTIFY, /* denied with EPERM by the supervisor, which counts it as `syscall_denied` */
         VERDICT_ENOTTY, /* ioctl requests outside the list */
         VERDICT_EAFNOSUPPORT, /* socket families outside the list */
@@ -32,5 +33,6 @@ const struct seccomp_program *seccomp_program(bool with_notify);
 extern const char seccomp_profile_name[];
 const char *seccomp_profile_sha256(void);
 
-/* The name of a system call of this architecture as the table or the kernel headers know it; NULL if unknown. */
+/* The name of a system call of this architecture as the table or the kernel headers know it; NULL if
+ * unknown. */
 const char *seccomp_syscall_name(int number);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The ledger: one record per live container under /run/mai-sandbox (root) or $XDG_RUNTIME_DIR/mai-sandbox, shared by
- * all processes of one user. It is what admission counts and what `prune` finds after a SIGKILL.
+ * The ledger: one record per live container under /run/mai-sandbox (root) or $XDG_RUNTIME_DIR/mai-sandbox,
+ * shared by all processes of one user. It is what admission counts and what `prune` finds after a SIGKILL.
  *
- * Invariants: a record file exists from before the first resource of its container is made until after the last
- * is gone; it is held by an exclusive flock while its supervisor lives, so an unlocked record is a dead one;
- * its slot number (and with it the host uid base + slot) is unique among records. `lock` in the same directory
- * serialises changes. The directory is made with mode 0700, and refused if it belongs to someone else.
+ * Invariants: a record file exists from before the first resource of its container is made until after the
+ * last is gone; it is held by an exclusive flock while its supervisor lives, so an unlocked record is a dead
+ * one; its slot number (and with it the host uid base + slot) is unique among records. `lock` in the same
+ * directory serialises changes. The directory is made with mode 0700, and refused if it belongs to someone
+ * else.
  */
 #pragma once
 
@@ -35,17 +36,17 @@ int ledger_open(struct ledger **ret, struct error *err);
 struct ledger *ledger_close(struct ledger *ledger);
 
 /*
- * Claims a share of the host, waiting in the (first come, first served) queue as the claim says. `cancel_fd` (or -1)
- * ends the wait with ERROR_CANCELLED when it becomes readable. ERROR_BUSY names what was full, the limit and the key.
- * Dead records do not count and are left for ledger_each_dead(). A claim larger than the share by itself is admitted
- * when nothing else runs.
+ * Claims a share of the host, waiting in the (first come, first served) queue as the claim says. `cancel_fd`
+ * (or -1) ends the wait with ERROR_CANCELLED when it becomes readable. ERROR_BUSY names what was full, the
+ * limit and the key. Dead records do not count and are left for ledger_each_dead(). A claim larger than the
+ * share by itself is admitted when nothing else runs.
  */
-int ledger_claim(struct ledger *ledger, const struct ledger_claim *claim, int cancel_fd, struct ledger_entry **ret,
-    struct error *err);
+int ledger_claim(struct ledger *ledger, const struct ledger_claim *claim, int cancel_fd,
+    struct ledger_entry **ret, struct error *err);
 
-const char *ledger_entry_id(const struct ledger_entry *entry);   /* 32 characters of [0-9a-f], random */
-unsigned ledger_entry_slot(const struct ledger_entry *entry);    /* smallest free, 0 … 65535 */
-double ledger_entry_waited(const struct ledger_entry *entry);    /* seconds in the queue */
+const char *ledger_entry_id(const struct ledger_entry *entry); /* 32 characters of [0-9a-f], random */
+unsigned ledger_entry_slot(const struct ledger_entry *entry);  /* smallest free, 0 … 65535 */
+double ledger_entry_waited(const struct ledger_entry *entry);  /* seconds in the queue */
 
 /* Removes our record: the container is gone entirely. Frees the entry. */
 struct ledger_entry *ledger_release(struct ledger_entry *entry);
@@ -58,8 +59,8 @@ struct ledger_record {
         char backend[16];
         char trust_level[64];
         unsigned slot;
-        pid_t pid;          /* of the supervisor */
-        bool live;          /* its supervisor lives */
+        pid_t pid; /* of the supervisor */
+        bool live; /* its supervisor lives */
         bool same_boot;
         double cpus;
         uint64_t memory;
@@ -67,12 +68,19 @@ struct ledger_record {
 };
 
 /* Calls `visit` for every record (live and dead). Stops at the first non-zero return, which it passes on. */
-int ledger_each(struct ledger *ledger, int (*visit)(const struct ledger_record *record, void *user), void *user,
-    struct error *err);
+int ledger_each(struct ledger *ledger, int (*visit)(const struct ledger_record *record, void *user),
+    void *user, struct error *err);
 
 /*
- * Calls `clean` for every dead record with that record locked by us; a return of 0 removes the record, negative keeps
- * it. *ret_cleaned counts removals. Cheap when there are none (one directory listing): called at each start.
+ * Calls `clean` for every dead record with that record locked by us; a return of 0 removes the record,
+ * negative keeps it. *ret_cleaned counts removals. Cheap when there are none (one directory listing): called
+ * at each start.
  */
-int ledger_each_dead(struct ledger *ledger, int (*clean)(const struct ledger_record *record, void *user), void *user,
-    unsigned *ret_cleaned, struct error *err);
+int ledger_each_dead(struct ledger *ledger, int (*clean)(const struct ledger_record *record, void *user),
+    void *user, unsigned *ret_cleaned, struct error *err);
+
+/*
+ * Did the last claim find dead records? It has read them anyway, so that whoever cleans up at each start
+ * needs ledger_each_dead() only then.
+ */
+bool ledger_saw_dead(const struct ledger *ledger);

@@ -15,21 +15,21 @@
 
 enum error_code {
         ERROR_NONE = 0,
-        ERROR_INTERNAL,    /* a bug or an unexpected failure of the system */
-        ERROR_MEMORY,      /* we ourselves could not allocate */
-        ERROR_USAGE,       /* words that cannot be parsed: exit status 2 */
-        ERROR_POLICY,      /* the policy file is bad */
-        ERROR_REFUSED,     /* the policy refuses this request */
-        ERROR_UNENFORCED,  /* the host cannot enforce what the policy asks for */
-        ERROR_MISMATCH,    /* what was read back differs from the policy */
-        ERROR_BACKEND,     /* the backend is missing or failed */
-        ERROR_IMAGE,       /* the image is missing or bad */
-        ERROR_INPUT,       /* program or input file missing, unreadable, too large */
-        ERROR_OUTPUT,      /* output directory or standard output could not be written */
-        ERROR_BUSY,        /* host share used up and the queue is full or timed out */
-        ERROR_STATE,       /* the state directory cannot be used */
-        ERROR_NOT_FOUND,   /* command of `exec` not found in the image, or not executable */
-        ERROR_CANCELLED,   /* somebody cancelled before user code started */
+        ERROR_INTERNAL,   /* a bug or an unexpected failure of the system */
+        ERROR_MEMORY,     /* we ourselves could not allocate */
+        ERROR_USAGE,      /* words that cannot be parsed: exit status 2 */
+        ERROR_POLICY,     /* the policy file is bad */
+        ERROR_REFUSED,    /* the policy refuses this request */
+        ERROR_UNENFORCED, /* the host cannot enforce what the policy asks for */
+        ERROR_MISMATCH,   /* what was read back differs from the policy */
+        ERROR_BACKEND,    /* the backend is missing or failed */
+        ERROR_IMAGE,      /* the image is missing or bad */
+        ERROR_INPUT,      /* program or input file missing, unreadable, too large */
+        ERROR_OUTPUT,     /* output directory or standard output could not be written */
+        ERROR_BUSY,       /* host share used up and the queue is full or timed out */
+        ERROR_STATE,      /* the state directory cannot be used */
+        ERROR_NOT_FOUND,  /* command of `exec` not found in the image, or not executable */
+        ERROR_CANCELLED,  /* somebody cancelled before user code started */
         ERROR_CODE_COUNT_,
 };
 

@@ -149,15 +149,18 @@ int fd_send(int socket, const void *data, size_t size, const int *fds, size_t n)
         return (size_t)sent == size ? 0 : -EIO;
 }
 
-ssize_t fd_receive(int socket, void *data, size_t size, int fds[FD_PASS_MAX], size_t *ret_n, pid_t *ret_pid, int flags)
+ssize_t fd_receive(
+    int socket, void *data, size_t size, int fds[FD_PASS_MAX], size_t *ret_n, pid_t *ret_pid, int flags)
 {
         union {
                 struct cmsghdr align;
                 char space[CMSG_SPACE(sizeof(int) * FD_PASS_MAX) + CMSG_SPACE(sizeof(struct ucred))];
         } control;
         struct iovec iov = {.iov_base = data, .iov_len = size};
-        struct msghdr message = {
-            .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control.space, .msg_controllen = sizeof control.space};
+        struct msghdr message = {.msg_iov = &iov,
+            .msg_iovlen = 1,
+            .msg_control = control.space,
+            .msg_controllen = sizeof control.space};
         ssize_t got;
         do {
                 got = recvmsg(socket, &message, flags | MSG_CMSG_CLOEXEC);

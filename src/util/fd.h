@@ -14,8 +14,8 @@ int fd_write_all(int fd, const void *data, size_t size);
 int fd_read_all(int fd, void *data, size_t size);
 
 /*
- * Reads a small file relative to a directory descriptor (or AT_FDCWD) into `buffer`, NUL-terminated; what does
- * not fit is dropped. Returns the length or -errno.
+ * Reads a small file relative to a directory descriptor (or AT_FDCWD) into `buffer`, NUL-terminated; what
+ * does not fit is dropped. Returns the length or -errno.
  */
 ssize_t fd_read_small(int dirfd, const char *path, char *buffer, size_t size);
 
@@ -45,4 +45,5 @@ int fd_send(int socket, const void *data, size_t size, const int *fds, size_t n)
  * SO_PASSCRED set (else it stays untouched). Returns bytes, 0 at the end of the stream, or -errno
  * (-EMSGSIZE when the message or its descriptors were cut; received descriptors are then closed).
  */
-ssize_t fd_receive(int socket, void *data, size_t size, int fds[FD_PASS_MAX], size_t *ret_n, pid_t *ret_pid, int flags);
+ssize_t fd_receive(
+    int socket, void *data, size_t size, int fds[FD_PASS_MAX], size_t *ret_n, pid_t *ret_pid, int flags);

@@ -44,7 +44,8 @@ bool parse_size(const char *text, uint64_t *ret_bytes)
                         return false;
                 shift = 10U * (unsigned)(unit - units);
                 end++;
-                if (*end != '\0' && (shift == 0 || (strcasecmp(end, "b") != 0 && strcasecmp(end, "ib") != 0)))
+                if (*end != '\0' &&
+                    (shift == 0 || (strcasecmp(end, "b") != 0 && strcasecmp(end, "ib") != 0)))
                         return false;
         }
         if (shift > 0 && value > (UINT64_MAX >> shift))
@@ -55,7 +56,8 @@ bool parse_size(const char *text, uint64_t *ret_bytes)
 
 bool parse_decimal(const char *text, double *ret)
 {
-        /* At most 15 digits, so that every value is exact in a double; own code because strtod follows the locale. */
+        /* At most 15 digits, so that every value is exact in a double; own code because strtod follows the
+         * locale. */
         double value = 0;
         double scale = 1;
         int digits = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A growing byte buffer with a hard limit given at creation. Always NUL-terminated behind its length, so text
- * may be used as a C string; it may hold NUL bytes too.
+ * A growing byte buffer with a hard limit given at creation. Always NUL-terminated behind its length, so
+ * text may be used as a C string; it may hold NUL bytes too.
  *
  * Owner: the caller, `_cleanup_(strbuf_clear) struct strbuf b = STRBUF_INIT(max);`.
  */
@@ -16,7 +16,10 @@ struct strbuf {
         size_t max;  /* never holds more than this */
 };
 
-#define STRBUF_INIT(limit) {.max = (limit)}
+#define STRBUF_INIT(limit)                                                                                  \
+        {                                                                                                   \
+                .max = (limit)                                                                              \
+        }
 
 void strbuf_clear(struct strbuf *buf);
 

@@ -11,12 +11,33 @@
 
 static void sizes(void **state)
 {
-        static const struct { const char *text; bool good; uint64_t bytes; } cases[] = {
-            {"0", true, 0}, {"1", true, 1}, {"1b", true, 1}, {"1k", true, 1024}, {"512m", true, 512U << 20},
-            {"1g", true, 1U << 30}, {"1G", true, 1U << 30}, {"1gb", true, 1U << 30}, {"1GiB", true, 1U << 30},
-            {"16777215t", true, UINT64_C(16777215) << 40}, {"16777216t", false, 0}, {"", false, 0}, {"g", false, 0},
-            {"-1", false, 0}, {"+1", false, 0}, {" 1", false, 0}, {"1 ", false, 0}, {"1x", false, 0}, {"1.5g", false, 0},
-            {"1bb", false, 0}, {"18446744073709551615", true, UINT64_MAX}, {"18446744073709551616", false, 0},
+        static const struct {
+                const char *text;
+                bool good;
+                uint64_t bytes;
+        } cases[] = {
+            {"0", true, 0},
+            {"1", true, 1},
+            {"1b", true, 1},
+            {"1k", true, 1024},
+            {"512m", true, 512U << 20},
+            {"1g", true, 1U << 30},
+            {"1G", true, 1U << 30},
+            {"1gb", true, 1U << 30},
+            {"1GiB", true, 1U << 30},
+            {"16777215t", true, UINT64_C(16777215) << 40},
+            {"16777216t", false, 0},
+            {"", false, 0},
+            {"g", false, 0},
+            {"-1", false, 0},
+            {"+1", false, 0},
+            {" 1", false, 0},
+            {"1 ", false, 0},
+            {"1x", false, 0},
+            {"1.5g", false, 0},
+            {"1bb", false, 0},
+            {"18446744073709551615", true, UINT64_MAX},
+            {"18446744073709551616", false, 0},
         };
         for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
                 uint64_t bytes = 7;
@@ -30,7 +51,8 @@ static void decimals(void **state)
         double value = -1;
         assert_true(parse_decimal("0.5", &value) && value == 0.5);
         assert_true(parse_decimal("120", &value) && value == 120);
-        static const char *const bad[] = {"", ".", ".5", "1.", "1e3", "-1", "nan", "inf", "1.2.3", "0x10", "1234567890123456"};
+        static const char *const bad[] = {
+            "", ".", ".5", "1.", "1e3", "-1", "nan", "inf", "1.2.3", "0x10", "1234567890123456"};
         for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
                 assert_false(parse_decimal(bad[i], &value));
         assert_true(parse_percent("10%", &value) && value == 0.1);

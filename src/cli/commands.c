@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/commands.h"
+
+#include "cli/report.h"
+#include "cli/suggest.h"
+
+#define EXIT_STATUS_HELP                                                                                    \
+        "Exit status: the program's own (128+n if killed by signal n); 124 wall-clock timeout;\n"           \
+        "137 ended by another limit or killed; 125 the sandbox could not run it; 126, 127 as in a\n"        \
+        "shell; 2 bad words.\n"
+
+static const char run_details[] =
+    "Runs FILE (-: standard input) with python3 in a container of its own. Options end at FILE;\n"
+    "every ARG is the program's, in sys.argv[1:]. Limits may only be tighter than the "
+    "policy's.\n\n" EXIT_STATUS_HELP;
+
+static const char exec_details[] = "Runs CMD, looked up in the image's PATH, in a container of its own. "
+                                   "Options end at CMD.\n\n" EXIT_STATUS_HELP;
+
+const struct command cli_commands[] = {
+    {"run", "[OPTION...] FILE|- [ARG...]", "run a Python program", FOR_RUN, run_details, run_main},
+    {"exec", "[OPTION...] [--] CMD [ARG...]", "run any command of the image", FOR_RUN, exec_details,
+        exec_main},
+    {"policy", "check|show [OPTION...]", "validate the policy, or show what it resolves to", FOR_OTHERS,
+        NULL, policy_main},
+    {"policy check", "[OPTION...]", "validate the policy file", FOR_POLICY_CHECK,
+        "Exit status: 0 the file is good; 125 it is not, and the line and column are named.\n",
+        policy_check_main},
+    {"policy show", "[OPTION...]", "what a trust level resolves to, as YAML", FOR_POLICY_SHOW, NULL,
+        policy_show_main},
+    {"prune", "", "remove what killed sandboxes left behind", FOR_OTHERS, NULL, prune_main},
+    {"version", "", "print the version", FOR_OTHERS, NULL, version_main},
+    {"help", "[COMMAND]", "print this, or the help of one command", FOR_OTHERS, NULL, help_main},
+};
+const size_t cli_command_count = ARRAY_SIZE(cli_commands);
+
+const struct command *command_find(const char *name)
+{
+        for (size_t i = 0; i < cli_command_count; i++)
+                if (strcmp(cli_commands[i].name, name) == 0)
+                        return &cli_commands[i];
+        return NULL;
+}
+
+int command_unknown(const char *prefix, const char *word)
+{
+        const char *names[ARRAY_SIZE(cli_commands) + 1];
+        size_t n = 0;
+        size_t prefix_size = strlen(prefix);
+        for (size_t i = 0; i < cli_command_count; i++) {
+                const char *name = cli_commands[i].name;
+                if (strncmp(name, prefix, prefix_size) == 0 && !strchr(name + prefix_size, ' '))
+                        names[n++] = name + prefix_size;
+        }
+        names[n] = NULL;
+
+        _cleanup_(error_clear) struct error err = {};
+        const char *hint = prefix_size > 0 ? "see mai-sandbox policy --help" : "see mai-sandbox help";
+        const char *nearest = suggest(word, strlen(word), names);
+        if (nearest)
+                (void)error_set(&err, ERROR_USAGE, 0, hint, "%s%.200s: unknown command; did you mean %s%s?",
+                    prefix, word, prefix, nearest);
+        else
+                (void)error_set(&err, ERROR_USAGE, 0, hint, "%s%.200s: unknown command", prefix, word);
+        return report_error(&err);
+}
+
+int command_parse(const struct command *command, int argc, char **argv, struct option_list *ret_list)
+{
+        _cleanup_(error_clear) struct error err = {};
+        _cleanup_(option_list_clear) struct option_list list = {};
+        if (options_parse(command->name, command->option_bit, argc, argv, &list, &err) < 0)
+                return report_error(&err);
+        if (option_list_value(&list, OPTION_HELP))
+                return help_print(command);
+        if (list.operands < argc) {
+                (void)error_set(&err, ERROR_USAGE, 0, NULL, "%s: unexpected argument '%.200s'",
+                    command->name, argv[list.operands]);
+                return report_error(&err);
+        }
+        *ret_list = list;
+        list = (struct option_list){};
+        return -1;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "guest/files.h"
+
+#include "protocol/guest.h"
+#include "util/fd.h"
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#define NO_WAY_OUT (RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS)
+
+static int open_beneath(int directory, const char *path, uint64_t flags, uint64_t mode)
+{
+        struct open_how how = {.flags = flags | O_CLOEXEC, .mode = mode, .resolve = NO_WAY_OUT};
+        return (int)syscall(SYS_openat2, directory, path, &how, sizeof how);
+}
+
+/* Makes every directory that `path` goes through. The working directory is still ours alone: nobody races
+ * us. */
+static int make_parents(int workdir, char *path)
+{
+        for (char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
+                *slash = '\0';
+                int r = mkdirat(workdir, path, 0755);
+                *slash = '/';
+                if (r < 0 && errno != EEXIST)
+                        return -errno;
+        }
+        return 0;
+}
+
+int put_begin(
+    struct put_state *put, int workdir, const char *payload, uint32_t size, struct setup_failure *failure)
+{
+        struct guest_put_file head;
+        char path[GUEST_PATH_MAX];
+        if (size < sizeof head || put->left > 0)
+                return failure_set(failure, EBADMSG, NULL, NULL, "a file's header is out of place");
+        memcpy(&head, payload, sizeof head);
+        if (head.path_size != size - sizeof head || head.path_size == 0 || head.path_size >= sizeof path)
+                return failure_set(failure, EBADMSG, NULL, NULL, "a file's path has a wrong size");
+        memcpy(path, payload + sizeof head, head.path_size);
+        path[head.path_size] = '\0';
+
+        close_and_forget(&put->fd);
+        int r = make_parents(workdir, path);
+        if (r < 0)
+                return failure_set(
+                    failure, -r, "disk_limit", NULL, "making the directories of input file %s", path);
+        put->fd = open_beneath(workdir, path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, head.mode & 0777);
+        if (put->fd < 0)
+                return failure_set(failure, errno, "disk_limit", NULL, "making input file %s", path);
+        put->left = head.size;
+        return 0;
+}
+
+int put_data(struct put_state *put, const char *payload, uint32_t size, struct setup_failure *failure)
+{
+        if (put->fd < 0 || size > put->left)
+                return failure_set(failure, EBADMSG, NULL, NULL, "more file data than announced");
+        int r = fd_write_all(put->fd, payload, size);
+        if (r < 0)
+                return failure_set(failure, -r, "disk_limit", "raise disk_limit or pass smaller files",
+                    "writing an input file");
+        put->left -= size;
+        if (put->left == 0)
+                close_and_forget(&put->fd);
+        return 0;
+}

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "guest/init.h"
+
+#include "guest/collect.h"
+#include "guest/files.h"
+#include "protocol/frames.h"
+#include "guest/program.h"
+#include "util/clock.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+/* How long the end of the program waits for its killed descendants to be gone before it is reported
+ * regardless. */
+#define REAP_DEADLINE (50 * NSEC_PER_MSEC)
+
+struct init {
+        int socket;
+        int signals; /* signalfd for SIGCHLD */
+        int workdir; /* O_PATH of /sandbox */
+        struct put_state put;
+        struct strbuf spec;
+        struct program program;
+        uint32_t reaped;
+        bool exited;   /* EXITED was sent */
+        char *payload; /* one frame */
+};
+
+_Noreturn void init_fail(int socket, const struct setup_failure *failure)
+{
+        (void)frame_send(socket, GUEST_SETUP_FAILED, failure, sizeof *failure, NULL, 0, NULL, 0);
+        _exit(1);
+}
+
+/* A protocol error or our supervisor's end: the container ends with us. */
+_Noreturn static void die(void)
+{
+        _exit(1);
+}
+
+static void send_or_die(struct init *init, enum guest_frame_type type, const void *data, size_t size)
+{
+        if (frame_send(init->socket, type, data, size, NULL, 0, NULL, 0) < 0)
+                die();
+}
+
+static void send_exited(struct init *init, int wait_status, const struct rusage *usage)
+{
+        struct guest_exited exited = {
+            .wait_status = wait_status,
+            .reaped = init->reaped,
+            .user_usec = (uint64_t)usage->ru_utime.tv_sec * USEC_PER_SEC + (uint64_t)usage->ru_utime.tv_usec,
+            .system_usec =
+                (uint64_t)usage->ru_stime.tv_sec * USEC_PER_SEC + (uint64_t)usage->ru_stime.tv_usec,
+            .max_rss_bytes = (uint64_t)usage->ru_maxrss * 1024,
+        };
+        send_or_die(init, GUEST_EXITED, &exited, sizeof exited);
+        init->exited = true;
+}
+
+/*
+ * SIGKILL to everything but ourselves, then reap until nobody is left or the deadline passes: a process may
+ * be stuck in the kernel for a while, and the answer must not wait for it (the cgroup's end does).
+ */
+static void kill_everyone(struct init *init)
+{
+        uint64_t deadline = clock_now() + REAP_DEADLINE;
+        while (kill(-1, SIGKILL) == 0) {
+                pid_t pid;
+                int status;
+                struct rusage usage;
+                while ((pid = wait4(-1, &status, WNOHANG, &usage)) > 0) {
+                        init->reaped++;
+                        if (pid == init->program.pid && !init->exited) {
+                                init->program.ended = true;
+                                init->program.wait_status = status;
+                                init->program.usage = usage;
+                        }
+                }
+                if (pid < 0 || clock_now() > deadline)
+                        return;
+                (void)usleep(200);
+        }
+}
+
+/* Takes every child that has ended. The end of the program's own process ends the others too. */
+static void reap(struct init *init)
+{
+        int status;
+        struct rusage usage;
+        pid_t pid;
+        while ((pid = wait4(-1, &status, WNOHANG, &usage)) > 0) {
+                if (pid != init->program.pid || init->exited) {
+                        init->reaped++;
+                        continue;
+                }
+                init->program.ended = true;
+                init->program.wait_status = status;
+                init->program.usage = usage;
+        }
+}
+
+static void report_end(struct init *init)
+{
+        if (!init->program.ended || init->exited)
+                return;
+        program_check_started(&init->program, init->socket);
+        kill_everyone(init);
+        send_exited(init, init->program.wait_status, &init->program.usage);
+}
+
+/* Forks the program's process; its standard descriptors must be nobody else's, so that their end can be
+ * seen. */
+static void on_spec_end(struct init *init, int standard[3])
+{
+        struct setup_failure failure;
+        if (init->program.pid > 0)
+                die();
+        if (program_fork(&init->program, &init->spec, init->socket, standard, &failure) < 0)
+                init_fail(init->socket, &failure);
+        for (int i = 0; i < 3; i++)
+                close_and_forget(&standard[i]);
+        strbuf_clear(&init->spec);
+}
+
+/* What has been sent SIGKILL can't do anything more, so its end may be told before it is complete. */
+static void on_kill_all(struct init *init)
+{
+        kill_everyone(init);
+        reap(init);
+        if (!init->program.ended) {
+                init->program.ended = true;
+                init->program.wait_status = SIGKILL;
+        }
+        report_end(init);
+}
+
+static void on_collect(struct init *init, const struct guest_collect *limits)
+{
+        kill_everyone(init);
+        reap(init);
+        if (collect_files(init->socket, init->workdir, limits, init->payload) < 0)
+                die();
+}
+
+static void handle_frame(struct init *init, uint16_t type, uint32_t size, int *fds, size_t fd_count)
+{
+        if (fd_count != (type == GUEST_SPEC_END ? 3U : 0U))
+                die();
+        switch (type) {
+        case GUEST_PUT_FILE:
+        case GUEST_PUT_DATA: {
+                struct setup_failure failure;
+                int r = type == GUEST_PUT_FILE
+                            ? put_begin(&init->put, init->workdir, init->payload, size, &failure)
+                            : put_data(&init->put, init->payload, size, &failure);
+                if (r < 0)
+                        init_fail(init->socket, &failure);
+                return;
+        }
+        case GUEST_SPEC_DATA:
+                if (strbuf_append(&init->spec, init->payload, size) < 0)
+                        die();
+                return;
+        case GUEST_SPEC_END:
+                on_spec_end(init, fds);
+                return;
+        case GUEST_GO:
+                program_release(&init->program);
+                return;
+        case GUEST_KILL_ALL:
+                on_kill_all(init);
+                return;
+        case GUEST_COLLECT: {
+                struct guest_collect limits;
+                if (size != sizeof limits)
+                        die();
+                memcpy(&limits, init->payload, sizeof limits);
+                on_collect(init, &limits);
+                return;
+        }
+        default:
+                die();
+        }
+}
+
+/* HOME and the caches below it: writable, and gone with the container. */
+static void make_home(void)
+{
+        (void)mkdir(GUEST_HOME, 0700);
+}
+
+static void send_ready(
+    const struct init_config *config, const struct lockdown_state *state, uint64_t lockdown_nsec)
+{
+        struct guest_ready ready = {
+            .version = GUEST_PROTOCOL_VERSION,
+            .has_listener = state->listener >= 0,
+            .landlock_abi = state->landlock_abi,
+            .degraded = config->degraded | state->degraded,
+        };
+        if (config->step_nsec)
+                memcpy(ready.step_nsec, config->step_nsec, sizeof(uint64_t) * 6);
+        ready.step_nsec[6] = lockdown_nsec;
+
+        _cleanup_(closep) int workdir = open(GUEST_WORKDIR, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        int fds[2] = {workdir, state->listener};
+        if (workdir < 0 || frame_send(config->socket, GUEST_READY, &ready, sizeof ready, NULL, 0, fds,
+                               ready.has_listener ? 2 : 1) < 0)
+                die();
+}
+
+_Noreturn void init_main(const struct init_config *config)
+{
+        struct setup_failure failure;
+        struct lockdown_state state;
+        uint64_t begun = clock_now();
+        if (lockdown(&config->lockdown, &state, &failure) < 0)
+                init_fail(config->socket, &failure);
+        /* Changing ids and dropping capabilities clears it; the launcher's death must be ours. */
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+        make_home();
+        send_ready(config, &state, clock_now() - begun);
+        close_and_forget(&state.listener);
+
+        struct init init = {
+            .socket = config->socket,
+            .put = {.fd = -1},
+            .spec = STRBUF_INIT(GUEST_SPEC_MAX),
+            .program = PROGRAM_INIT,
+            .payload = malloc(GUEST_FRAME_MAX),
+        };
+        sigset_t children;
+        (void)sigemptyset(&children);
+        (void)sigaddset(&children, SIGCHLD);
+        (void)sigprocmask(SIG_SETMASK, &children, NULL);
+        init.signals = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
+        init.workdir = open(GUEST_WORKDIR, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        if (init.signals < 0 || init.workdir < 0 || !init.payload)
+                die();
+
+        for (;;) {
+                struct pollfd watched[3] = {
+                    {.fd = init.socket, .events = POLLIN}, {.fd = init.signals, .events = POLLIN},
+                    {.fd = init.program.exec_status, .events = POLLIN}, /* negative: ignored */
+                };
+                if (poll(watched, ARRAY_SIZE(watched), -1) < 0 && errno != EINTR)
+                        die();
+                if (watched[2].revents)
+                        program_check_started(&init.program, init.socket);
+                if (watched[1].revents) {
+                        struct signalfd_siginfo info;
+                        while (read(init.signals, &info, sizeof info) == (ssize_t)sizeof info) {
+                        }
+                        reap(&init);
+                        report_end(&init);
+                }
+                if (watched[0].revents) {
+                        uint16_t type;
+                        uint32_t size;
+                        int fds[FD_PASS_MAX];
+                        size_t fd_count;
+                        if (frame_receive(init.socket, &type, init.payload, &size, fds, &fd_count) <= 0)
+                                die();
+                        handle_frame(&init, type, size, fds, fd_count);
+                }
+        }
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The program's process: forked by the init, held at the gate, then executed. */
+#pragma once
+
+#include "protocol/failure.h"
+#include "util/strbuf.h"
+
+#include <sys/resource.h>
+#include <sys/types.h>
+
+struct program {
+        pid_t pid;       /* 0: not forked yet */
+        int gate;        /* write end: one byte opens it */
+        int exec_status; /* read end: errno of a failed execve, or end of file after a good one; -1 when
+                            known */
+        bool ended;
+        int wait_status; /* valid when ended */
+        struct rusage usage;
+};
+#define PROGRAM_INIT                                                                                        \
+        {                                                                                                   \
+                .gate = -1, .exec_status = -1                                                               \
+        }
+
+/*
+ * Forks it from the spec (protocol/guest.h). `standard` becomes its descriptors 0-2. It announces itself on
+ * `socket` and waits. 0 or -errno with the failure filled in.
+ */
+int program_fork(struct program *program, const struct strbuf *spec, int socket, const int standard[3],
+    struct setup_failure *failure);
+
+/* Opens the gate. */
+void program_release(struct program *program);
+
+/* Looks whether the execve has happened or failed, and sends STARTED or EXEC_FAILED once. Blocks no longer
+ * than that takes. */
+void program_check_started(struct program *program, int socket);

@@ -1,0 +1,524 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "launcher/cgroup.h"
+
+#include "protocol/enforcement.h"
+#include "util/clock.h"
+#include "util/defence.h"
+#include "util/fd.h"
+#include "util/parse.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+
+#define CGROUP2_MAGIC 0x63677270
+#define ROOT "/sys/fs/cgroup"
+/* How long a killed group may take to become empty. */
+#define EMPTY_DEADLINE (800 * NSEC_PER_MSEC)
+
+static const struct {
+        enum launcher_controller controller;
+        const char *name;  /* in /proc/self/cgroup */
+        const char *mount; /* where distributions mount it on v1 */
+} v1_hierarchies[] = {
+    {CONTROLLER_MEMORY, "memory", ROOT "/memory"},
+    {CONTROLLER_PIDS, "pids", ROOT "/pids"},
+    {CONTROLLER_CPU, "cpu", ROOT "/cpu"},
+    {CONTROLLER_CPUACCT, "cpuacct", ROOT "/cpuacct"},
+    {CONTROLLER_CPUSET, "cpuset", ROOT "/cpuset"},
+};
+
+/* ---- Finding the hierarchies ---- */
+
+/* Does the comma-separated `list` of `length` characters hold `word`? */
+static bool list_has(const char *list, size_t length, const char *word)
+{
+        size_t size = strlen(word);
+        for (const char *at = list; at < list + length;) {
+                const char *comma = memchr(at, ',', (size_t)(list + length - at));
+                size_t item = (size_t)((comma ? comma : list + length) - at);
+                if (item == size && memcmp(at, word, size) == 0)
+                        return true;
+                at += item + 1;
+        }
+        return false;
+}
+
+/*
+ * Our own group's path for a v1 controller (or "" for v2) from the text of /proc/self/cgroup, whose lines
+ * are "ID:controllers:path".
+ */
+static bool own_path(const char *text, const char *controller, char path[LAUNCHER_PATH_SIZE])
+{
+        for (const char *line = text; *line;) {
+                const char *end = strchrnul(line, '\n');
+                const char *first = memchr(line, ':', (size_t)(end - line));
+                const char *second = first ? memchr(first + 1, ':', (size_t)(end - first - 1)) : NULL;
+                if (second) {
+                        size_t length = (size_t)(second - first - 1);
+                        bool match = *controller ? list_has(first + 1, length, controller) : length == 0;
+                        if (match && end - second - 1 < LAUNCHER_PATH_SIZE) {
+                                (void)snprintf(
+                                    path, LAUNCHER_PATH_SIZE, "%.*s", (int)(end - second - 1), second + 1);
+                                return true;
+                        }
+                }
+                line = *end ? end + 1 : end;
+        }
+        return false;
+}
+
+/* Opens mount + path if children can be made there. */
+static int open_parent(const char *mount, const char *path)
+{
+        char full[LAUNCHER_PATH_SIZE + 64];
+        (void)snprintf(full, sizeof full, "%s%s", mount, strcmp(path, "/") == 0 ? "" : path);
+        int fd = open(full, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (fd >= 0 && faccessat(fd, ".", W_OK | X_OK, AT_EACCESS) < 0)
+                close_and_forget(&fd);
+        return fd;
+}
+
+static bool same_directory(int a, int b)
+{
+        struct stat first, second;
+        return a >= 0 && b >= 0 && fstat(a, &first) == 0 && fstat(b, &second) == 0 &&
+               first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+}
+
+static void find_v1(struct cgroup_host *host, const char *text)
+{
+        for (size_t i = 0; i < ARRAY_SIZE(v1_hierarchies); i++) {
+                enum launcher_controller controller = v1_hierarchies[i].controller;
+                if (!own_path(text, v1_hierarchies[i].name, host->paths[controller]))
+                        continue;
+                host->parents[controller] = open_parent(v1_hierarchies[i].mount, host->paths[controller]);
+                if (host->parents[controller] < 0)
+                        continue;
+                if (controller == CONTROLLER_CPUACCT &&
+                    same_directory(host->parents[CONTROLLER_CPU], host->parents[controller])) {
+                        close_and_forget(
+                            &host->parents[controller]); /* mounted together, as most distributions do */
+                        host->cpuacct_in_cpu = true;
+                        continue;
+                }
+                host->controllers |= 1U << controller;
+        }
+        if (host->controllers & (1U << CONTROLLER_MEMORY))
+                host->version = 1;
+        if (own_path(text, "", host->paths[CONTROLLER_UNIFIED])) {
+                host->parents[CONTROLLER_UNIFIED] =
+                    open_parent(ROOT "/unified", host->paths[CONTROLLER_UNIFIED]);
+                if (host->parents[CONTROLLER_UNIFIED] >= 0)
+                        host->controllers |= 1U << CONTROLLER_UNIFIED;
+        }
+}
+
+/*
+ * v2. A group that has processes cannot hand controllers to children, unless it is the root; so climb from
+ * our own group to the nearest one that has controllers to give. As root that is at last the hierarchy's
+ * root.
+ */
+static void find_v2(struct cgroup_host *host, const char *text)
+{
+        char path[LAUNCHER_PATH_SIZE];
+        if (!own_path(text, "", path))
+                return;
+        for (;;) {
+                _cleanup_(closep) int fd = open_parent(ROOT, path);
+                char enabled[256];
+                if (fd >= 0 && fd_read_small(fd, "cgroup.subtree_control", enabled, sizeof enabled) >= 0) {
+                        if (!strstr(enabled, "memory") || !strstr(enabled, "pids") ||
+                            !strstr(enabled, "cpu"))
+                                (void)fd_write_file(fd, "cgroup.subtree_control", "+memory +pids +cpu");
+                        (void)fd_write_file(fd, "cgroup.subtree_control", "+cpuset");
+                        if (fd_read_small(fd, "cgroup.subtree_control", enabled, sizeof enabled) > 0 &&
+                            strstr(enabled, "memory") && strstr(enabled, "pids")) {
+                                host->version = 2;
+                                host->controllers = 1U << CONTROLLER_UNIFIED | 1U << CONTROLLER_MEMORY |
+                                                    1U << CONTROLLER_PIDS | 1U << CONTROLLER_CPU;
+                                if (strstr(enabled, "cpuset"))
+                                        host->controllers |= 1U << CONTROLLER_CPUSET;
+                                host->parents[CONTROLLER_UNIFIED] = take_fd(&fd);
+                                (void)snprintf(
+                                    host->paths[CONTROLLER_UNIFIED], LAUNCHER_PATH_SIZE, "%s", path);
+                                return;
+                        }
+                }
+                char *slash = strrchr(path, '/');
+                if (!slash || strcmp(path, "/") == 0)
+                        return;
+                slash[slash == path ? 1 : 0] = '\0';
+        }
+}
+
+void cgroup_find_host(struct cgroup_host *ret)
+{
+        struct cgroup_host host = {};
+        for (int i = 0; i < CONTROLLER_COUNT_; i++)
+                host.parents[i] = -1;
+        char text[4096];
+        if (fd_read_small(AT_FDCWD, "/proc/self/cgroup", text, sizeof text) < 0) {
+                (void)snprintf(host.problem, sizeof host.problem, "/proc/self/cgroup can't be read");
+        } else {
+                struct statfs fs;
+                if (statfs(ROOT, &fs) == 0 && (unsigned long)fs.f_type == CGROUP2_MAGIC)
+                        find_v2(&host, text);
+                else
+                        find_v1(&host, text);
+                if (host.version == 0)
+                        (void)snprintf(host.problem, sizeof host.problem,
+                            "no memory controller below %s in which this user may make groups", ROOT);
+        }
+        *ret = host;
+}
+
+/* ---- Making one ---- */
+
+struct limit {
+        enum launcher_controller controller;
+        const char *file;
+        char value[128];
+        const char *setting;        /* the policy key */
+        enum enforcement waived_by; /* which word of --allow-degraded excuses a failure */
+};
+
+static int write_limit(struct cgroup *cgroup, int directory, const struct limit *limit, uint32_t allowed,
+    struct setup_failure *failure)
+{
+        int r = fd_write_file(directory, limit->file, limit->value);
+        if (r == 0)
+                return 0;
+        if (allowed & (1U << limit->waived_by)) {
+                cgroup->degraded |= 1U << limit->waived_by;
+                return 0;
+        }
+        return failure_unenforced(failure, -r, limit->setting,
+            limit->waived_by == ENFORCE_SWAP
+                ? "boot with swapaccount=1, turn swap off, or pass --allow-degraded swap"
+                : "run as root or in a delegated cgroup, or pass --allow-degraded cgroup",
+            "writing %s to cgroup file %s", limit->value, limit->file);
+}
+
+/* "0,3-4" for a mask of CPUs. */
+static void format_cpus(const uint64_t cpus[LAUNCHER_CPU_WORDS], char *text, size_t size)
+{
+        size_t at = 0;
+        text[0] = '\0';
+        for (unsigned cpu = 0; cpu < LAUNCHER_CPU_WORDS * 64; cpu++)
+                if (cpus[cpu / 64] >> (cpu % 64) & 1 && at + 8 < size)
+                        at += (size_t)snprintf(text + at, size - at, "%s%u", at ? "," : "", cpu);
+}
+
+static bool wants_cpus(const struct launcher_create *create)
+{
+        for (size_t i = 0; i < LAUNCHER_CPU_WORDS; i++)
+                if (create->cpus[i])
+                        return true;
+        return false;
+}
+
+static int make_directory(const struct cgroup_host *host, struct cgroup *cgroup,
+    enum launcher_controller controller, struct setup_failure *failure)
+{
+        if (cgroup->directories[controller] >= 0)
+                return 0;
+        int parent = host->parents[controller];
+        if (mkdirat(parent, cgroup->name, 0755) < 0)
+                return failure_set(failure, errno, "mem_limit", "run `mai-sandbox prune`",
+                    "making cgroup %s", cgroup->name);
+        cgroup->directories[controller] = openat(parent, cgroup->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (cgroup->directories[controller] < 0)
+                return failure_set(failure, errno, "mem_limit", NULL, "opening cgroup %s", cgroup->name);
+        cgroup->controllers |= 1U << controller;
+        return 0;
+}
+
+static void name_it(
+    struct cgroup *cgroup, const struct cgroup_host *host, const struct launcher_create *create)
+{
+        cgroup->version = host->version;
+        (void)snprintf(cgroup->name, sizeof cgroup->name, "mai-sandbox-%s", create->id);
+}
+
+int cgroup_make_unified(const struct cgroup_host *host, const struct launcher_create *create,
+    struct cgroup *cgroup, struct setup_failure *failure)
+{
+        name_it(cgroup, host, create);
+        if (host->version == 0 || !(host->controllers & (1U << CONTROLLER_UNIFIED)))
+                return -ENOENT;
+        return make_directory(host, cgroup, CONTROLLER_UNIFIED, failure);
+}
+
+static int copy_file(int from, int to, const char *file)
+{
+        char text[4096];
+        ssize_t n = fd_read_small(from, file, text, sizeof text);
+        if (n < 0)
+                return (int)n;
+        return fd_write_file(to, file, text);
+}
+
+static int make_v1(const struct cgroup_host *host, const struct launcher_create *create,
+    struct cgroup *cgroup, struct setup_failure *failure)
+{
+        static const enum launcher_controller needed[] = {
+            CONTROLLER_MEMORY, CONTROLLER_PIDS, CONTROLLER_CPU, CONTROLLER_CPUACCT};
+        for (size_t i = 0; i < ARRAY_SIZE(needed); i++) {
+                if (needed[i] == CONTROLLER_CPUACCT && host->cpuacct_in_cpu)
+                        continue;
+                if (!(host->controllers & (1U << needed[i]))) {
+                        if (!(create->degraded_allowed & (1U << ENFORCE_CGROUP)))
+                                return failure_unenforced(failure, 0, "mem_limit",
+                                    "mount the controller, or pass --allow-degraded cgroup",
+                                    "cgroup v1 controller %s is not there", v1_hierarchies[i].name);
+                        cgroup->degraded |= 1U << ENFORCE_CGROUP;
+                        continue;
+                }
+                int r = make_directory(host, cgroup, needed[i], failure);
+                if (r < 0)
+                        return r;
+        }
+
+        struct limit limits[] = {
+            {CONTROLLER_MEMORY, "memory.limit_in_bytes", "", "mem_limit", ENFORCE_CGROUP},
+            {CONTROLLER_MEMORY, "memory.memsw.limit_in_bytes", "", "mem_limit", ENFORCE_SWAP},
+            {CONTROLLER_MEMORY, "memory.swappiness", "0", "mem_limit", ENFORCE_SWAP},
+            {CONTROLLER_PIDS, "pids.max", "", "pids_limit", ENFORCE_CGROUP},
+            {CONTROLLER_CPU, "cpu.cfs_period_us", "", "cpu_count", ENFORCE_CGROUP},
+            {CONTROLLER_CPU, "cpu.cfs_quota_us", "", "cpu_count", ENFORCE_CGROUP},
+        };
+        (void)snprintf(
+            limits[0].value, sizeof limits[0].value, "%llu", (unsigned long long)create->memory_bytes);
+        (void)snprintf(
+            limits[1].value, sizeof limits[1].value, "%llu", (unsigned long long)create->memory_bytes);
+        (void)snprintf(limits[3].value, sizeof limits[3].value, "%llu", (unsigned long long)create->pids);
+        (void)snprintf(
+            limits[4].value, sizeof limits[4].value, "%llu", (unsigned long long)create->cpu_period_usec);
+        (void)snprintf(
+            limits[5].value, sizeof limits[5].value, "%llu", (unsigned long long)create->cpu_quota_usec);
+        for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
+                int directory = cgroup->directories[limits[i].controller];
+                if (directory < 0 ||
+                    (limits[i].controller == CONTROLLER_MEMORY && !DEFENCE("cgroup-memory")) ||
+                    (limits[i].controller == CONTROLLER_PIDS && !DEFENCE("cgroup-pids")))
+                        continue;
+                int r = write_limit(cgroup, directory, &limits[i], create->degraded_allowed, failure);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+static int make_v2(const struct cgroup_host *host, const struct launcher_create *create,
+    struct cgroup *cgroup, struct setup_failure *failure)
+{
+        int r = make_directory(host, cgroup, CONTROLLER_UNIFIED, failure);
+        if (r < 0)
+                return r;
+        struct limit limits[] = {
+            {CONTROLLER_UNIFIED, "memory.max", "", "mem_limit", ENFORCE_CGROUP},
+            {CONTROLLER_UNIFIED, "memory.swap.max", "0", "mem_limit", ENFORCE_SWAP},
+            {CONTROLLER_UNIFIED, "memory.oom.group", "1", "mem_limit", ENFORCE_CGROUP},
+            {CONTROLLER_UNIFIED, "pids.max", "", "pids_limit", ENFORCE_CGROUP},
+            {CONTROLLER_UNIFIED, "cpu.max", "", "cpu_count", ENFORCE_CGROUP},
+        };
+        (void)snprintf(
+            limits[0].value, sizeof limits[0].value, "%llu", (unsigned long long)create->memory_bytes);
+        (void)snprintf(limits[3].value, sizeof limits[3].value, "%llu", (unsigned long long)create->pids);
+        (void)snprintf(limits[4].value, sizeof limits[4].value, "%llu %llu",
+            (unsigned long long)create->cpu_quota_usec, (unsigned long long)create->cpu_period_usec);
+        for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
+                r = write_limit(cgroup, cgroup->directories[CONTROLLER_UNIFIED], &limits[i],
+                    create->degraded_allowed, failure);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+/* The number of CPUs seen. v1 wants memory nodes named too, before a process may enter. */
+static int restrict_cpus(const struct cgroup_host *host, const struct launcher_create *create,
+    struct cgroup *cgroup, struct setup_failure *failure)
+{
+        if (!wants_cpus(create))
+                return 0;
+        enum launcher_controller where = host->version == 2 ? CONTROLLER_UNIFIED : CONTROLLER_CPUSET;
+        int r = -ENOENT;
+        if (host->controllers & (1U << CONTROLLER_CPUSET)) {
+                r = make_directory(host, cgroup, where, failure);
+                if (r < 0)
+                        return r;
+                struct limit cpus = {where, "cpuset.cpus", "", "cpu_count", ENFORCE_CPUSET};
+                format_cpus(create->cpus, cpus.value, sizeof cpus.value);
+                r = host->version == 1
+                        ? copy_file(host->parents[where], cgroup->directories[where], "cpuset.mems")
+                        : 0;
+                if (r == 0)
+                        r = fd_write_file(cgroup->directories[where], cpus.file, cpus.value);
+                if (r == 0)
+                        return 0;
+        }
+        if (create->degraded_allowed & (1U << ENFORCE_CPUSET)) {
+                cgroup->degraded |= 1U << ENFORCE_CPUSET;
+                return 0;
+        }
+        return failure_unenforced(failure, -r, "cpu_count",
+            "delegate the cpuset controller, or pass --allow-degraded cpuset", "restricting the CPUs seen");
+}
+
+int cgroup_make(const struct cgroup_host *host, const struct launcher_create *create, struct cgroup *cgroup,
+    struct setup_failure *failure)
+{
+        name_it(cgroup, host, create);
+        if (host->version == 0) {
+                if (!(create->degraded_allowed & (1U << ENFORCE_CGROUP)))
+                        return failure_unenforced(failure, 0, "mem_limit",
+                            "run as root or in a delegated cgroup, or pass --allow-degraded cgroup", "%s",
+                            host->problem);
+                cgroup->degraded |= 1U << ENFORCE_CGROUP | 1U << ENFORCE_CPUSET | 1U << ENFORCE_SWAP;
+                return 0;
+        }
+        int r = host->version == 2 ? make_v2(host, create, cgroup, failure)
+                                   : make_v1(host, create, cgroup, failure);
+        if (r < 0)
+                return r;
+        return restrict_cpus(host, create, cgroup, failure);
+}
+
+int cgroup_attach(const struct cgroup *cgroup, pid_t pid, struct setup_failure *failure)
+{
+        char text[16];
+        (void)snprintf(text, sizeof text, "%d", (int)pid);
+        for (int i = 0; i < CONTROLLER_COUNT_; i++) {
+                if (cgroup->directories[i] < 0 || i == CONTROLLER_UNIFIED)
+                        continue; /* clone3 put it into the unified one */
+                int r = fd_write_file(cgroup->directories[i], "cgroup.procs", text);
+                if (r < 0)
+                        return failure_set(
+                            failure, -r, "mem_limit", NULL, "moving the container into its cgroup");
+        }
+        return 0;
+}
+
+/* ---- Removing it ---- */
+
+/* Kills every process of one group. Returns how many there were, or 0. */
+static unsigned kill_members(int directory)
+{
+        char text[4096];
+        unsigned found = 0;
+        if (fd_read_small(directory, "cgroup.procs", text, sizeof text) <= 0)
+                return 0;
+        for (char *line = text; *line;) {
+                char *end = strchrnul(line, '\n');
+                bool more = *end != '\0';
+                *end = '\0';
+                uint64_t pid;
+                if (parse_u64(line, &pid) && pid > 1 && pid <= INT32_MAX && kill((pid_t)pid, SIGKILL) == 0)
+                        found++;
+                line = more ? end + 1 : end;
+        }
+        return found;
+}
+
+/* Removes one group, killing what is in it. 0 (also if it is not there) or -errno. */
+static int remove_group(int parent, const char *name, uint64_t deadline, unsigned *killed)
+{
+        while (unlinkat(parent, name, AT_REMOVEDIR) < 0) {
+                if (errno == ENOENT)
+                        return 0;
+                if (errno != EBUSY || clock_now() > deadline)
+                        return -errno;
+                _cleanup_(closep) int directory = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+                if (directory >= 0) {
+                        *killed += kill_members(directory);
+                        (void)fd_write_file(directory, "cgroup.kill", "1"); /* v2 only */
+                }
+                (void)usleep(500);
+        }
+        return 0;
+}
+
+int cgroup_destroy(const struct cgroup_host *host, struct cgroup *cgroup, unsigned *ret_killed,
+    char leftover[LAUNCHER_PATH_SIZE])
+{
+        uint64_t deadline = clock_now() + EMPTY_DEADLINE;
+        int problem = 0;
+        leftover[0] = '\0';
+        for (int i = CONTROLLER_COUNT_ - 1; i >= 0; i--) {
+                if (cgroup->directories[i] < 0)
+                        continue;
+                close_and_forget(&cgroup->directories[i]);
+                int r = remove_group(host->parents[i], cgroup->name, deadline, ret_killed);
+                if (r < 0) {
+                        problem = r;
+                        (void)snprintf(
+                            leftover, LAUNCHER_PATH_SIZE, "cgroup %.200s/%s", host->paths[i], cgroup->name);
+                }
+        }
+        return problem;
+}
+
+/* ---- After a dead supervisor ---- */
+
+/* Deeper than any hierarchy that people build. */
+#define DEPTH_MAX 16
+
+/* Removes every group called `name` below `directory`, which is taken over. */
+static int prune_below(int directory, const char *name, unsigned depth, uint64_t deadline, unsigned *killed)
+{
+        DIR *stream = fdopendir(directory);
+        if (!stream) {
+                (void)close(directory);
+                return 0;
+        }
+        int problem = remove_group(directory, name, deadline, killed);
+        struct dirent *entry;
+        while (depth < DEPTH_MAX && (entry = readdir(stream)) != NULL) {
+                if (entry->d_type != DT_DIR || entry->d_name[0] == '.')
+                        continue;
+                int child =
+                    openat(directory, entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+                if (child < 0)
+                        continue;
+                int r = prune_below(child, name, depth + 1, deadline, killed);
+                if (r < 0)
+                        problem = r;
+        }
+        (void)closedir(stream);
+        return problem;
+}
+
+/* The root of the hierarchy that `directory` at `path` lies in: as many steps up as the path has names. */
+static int open_hierarchy_root(int directory, const char *path)
+{
+        char up[LAUNCHER_PATH_SIZE] = ".";
+        for (const char *at = path; *at; at++)
+                if (*at == '/' && at[1] != '\0' && strlen(up) + 4 < sizeof up)
+                        memcpy(up + strlen(up), "/..", 4);
+        return openat(directory, up, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+int cgroup_prune(
+    const struct cgroup_host *host, const char *id, unsigned *ret_killed, char leftover[LAUNCHER_PATH_SIZE])
+{
+        char name[64];
+        int problem = 0;
+        leftover[0] = '\0';
+        (void)snprintf(name, sizeof name, "mai-sandbox-%s", id);
+        for (int i = 0; i < CONTROLLER_COUNT_; i++) {
+                if (host->parents[i] < 0)
+                        continue;
+                int root = open_hierarchy_root(host->parents[i], host->paths[i]);
+                int r =
+                    root < 0 ? -errno : prune_below(root, name, 0, clock_now() + EMPTY_DEADLINE, ret_killed);
+                if (r < 0) {
+                        problem = r;
+                        (void)snprintf(leftover, LAUNCHER_PATH_SIZE, "cgroup %s", name);
+                }
+        }
+        return problem;
+}

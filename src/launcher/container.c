@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "launcher/container.h"
+
+#include "launcher/child.h"
+#include "launcher/tree.h"
+#include "util/clock.h"
+#include "util/fd.h"
+
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+/* On the host a sandbox is the first to go when memory runs out. */
+#define OOM_SCORE "1000"
+
+static int write_proc(const struct host *host, pid_t pid, const char *file, const char *text,
+    const char *setting, struct setup_failure *failure)
+{
+        char path[48];
+        (void)snprintf(path, sizeof path, "%d/%s", (int)pid, file);
+        int r = fd_write_file(host->proc, path, text);
+        return r < 0 ? failure_set(failure, -r, setting, NULL, "writing %s of the container's init", file)
+                     : 0;
+}
+
+/* One uid and one gid inside, each on a host id that is neither root's nor another container's. */
+static int write_maps(
+    const struct host *host, const struct launcher_create *create, pid_t pid, struct setup_failure *failure)
+{
+        char text[64];
+        uint32_t host_uid = host->privileged ? create->host_uid : host->uid;
+        uint32_t host_gid = host->privileged ? create->host_gid : host->gid;
+        if (host_uid == 0 || host_gid == 0)
+                return failure_set(failure, EPERM, "user", "run it as another user, or as real root",
+                    "host uid 0 can't be given to a container");
+        int r = write_proc(host, pid, "oom_score_adj", OOM_SCORE, NULL, failure);
+        if (r == 0 && !host->privileged)
+                r = write_proc(host, pid, "setgroups", "deny", "user", failure);
+        (void)snprintf(text, sizeof text, "%u %u 1\n", create->gid, host_gid);
+        if (r == 0)
+                r = write_proc(host, pid, "gid_map", text, "user", failure);
+        (void)snprintf(text, sizeof text, "%u %u 1\n", create->uid, host_uid);
+        if (r == 0)
+                r = write_proc(host, pid, "uid_map", text, "user", failure);
+        return r;
+}
+
+/*
+ * A child in namespaces of its own, and in the v2 group from its first instruction. The network namespace is
+ * ours: the launcher sits in an empty one, so that the child has no power over it. The cgroup namespace is
+ * taken by the child once it is where it belongs.
+ */
+static pid_t clone_child(const struct container *container, int *ret_pidfd)
+{
+        struct clone_args args = {
+            .flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_PIDFD,
+            .pidfd = (uint64_t)(uintptr_t)ret_pidfd,
+            .exit_signal = SIGCHLD,
+        };
+        if (container->cgroup.directories[CONTROLLER_UNIFIED] >= 0) {
+                args.flags |= CLONE_INTO_CGROUP;
+                args.cgroup = (uint64_t)container->cgroup.directories[CONTROLLER_UNIFIED];
+        }
+        return (pid_t)syscall(SYS_clone3, &args, sizeof args);
+}
+
+static uint64_t lap(uint64_t *since)
+{
+        uint64_t now = clock_now();
+        uint64_t took = now - *since;
+        *since = now;
+        return took;
+}
+
+/* Everything that can fail; the caller cleans up. */
+static int create_steps(const struct host *host, const struct launcher_create *create, int guest,
+    struct container *c, struct setup_failure *failure)
+{
+        uint64_t since = clock_now();
+        /* 1. Names and read-only flags that had to wait for the request. */
+        int r = tree_finish(create, failure);
+        if (r < 0)
+                return r;
+        /* 2. The v2 group, which clone3 puts the child into; on a pure v2 host with all its limits. */
+        if (host->cgroups.version == 2)
+                r = cgroup_make(&host->cgroups, create, &c->cgroup, failure);
+        else
+                r = cgroup_make_unified(&host->cgroups, create, &c->cgroup, failure);
+        if (r < 0 && r != -ENOENT)
+                return r;
+        c->step_nsec[0] = lap(&since);
+
+        /* 3. The child. It waits on `go` for each of its two steps. */
+        int go[2];
+        if (pipe2(go, O_CLOEXEC) < 0)
+                return failure_set(failure, errno, NULL, NULL, "making a pipe");
+        c->pid = clone_child(c, &c->pidfd);
+        if (c->pid == 0) {
+                (void)close(go[1]);
+                child_main(create, guest, go[0]);
+        }
+        int clone_error = errno;
+        (void)close(go[0]);
+        _cleanup_(closep) int open_go = go[1];
+        if (c->pid < 0) {
+                c->pidfd = -1;
+                return failure_set(failure, clone_error, NULL,
+                    clone_error == EPERM ? "allow user namespaces (sysctl kernel.unprivileged_userns_clone, "
+                                           "kernel.apparmor_restrict_unprivileged_userns)"
+                                         : NULL,
+                    "making the namespaces");
+        }
+        c->step_nsec[1] = lap(&since);
+
+        /* 4. Its ids; then it may build its mounts, while we see to the limits. */
+        r = write_maps(host, create, c->pid, failure);
+        if (r < 0)
+                return r;
+        if (write(open_go, "m", 1) != 1)
+                return failure_set(failure, errno, NULL, NULL, "the container's init is gone");
+        c->step_nsec[2] = lap(&since);
+
+        /* 5. Limits first, then entry, then the word that they hold. */
+        if (host->cgroups.version != 2) {
+                r = cgroup_make(&host->cgroups, create, &c->cgroup, failure);
+                if (r < 0)
+                        return r;
+                c->step_nsec[3] = lap(&since);
+                r = cgroup_attach(&c->cgroup, c->pid, failure);
+                if (r < 0)
+                        return r;
+                c->step_nsec[4] = lap(&since);
+        }
+        if (write(open_go, "l", 1) != 1)
+                return failure_set(failure, errno, NULL, NULL, "the container's init is gone");
+        c->degraded = c->cgroup.degraded;
+        return 0;
+}
+
+int container_create(const struct host *host, const struct launcher_create *create, int guest,
+    struct container *ret, struct setup_failure *failure)
+{
+        struct container c = CONTAINER_INIT;
+        int r = create_steps(host, create, guest, &c, failure);
+        if (r < 0) {
+                struct launcher_destroyed ignored = {};
+                container_destroy(host, &c, &ignored);
+                return r;
+        }
+        *ret = c;
+        return 0;
+}
+
+void container_destroy(const struct host *host, struct container *c, struct launcher_destroyed *ret)
+{
+        ret->complete = 1;
+        if (c->pidfd >= 0) {
+                /* PID 1's end is the end of everything in its namespace; waiting for it waits for all of
+                 * them. */
+                (void)syscall(SYS_pidfd_send_signal, c->pidfd, SIGKILL, NULL, 0);
+                siginfo_t info;
+                while (waitid(P_PIDFD, (id_t)c->pidfd, &info, WEXITED) < 0 && errno == EINTR) {
+                }
+                close_and_forget(&c->pidfd);
+        }
+        unsigned killed = 0;
+        if (cgroup_destroy(&host->cgroups, &c->cgroup, &killed, ret->leftover) < 0)
+                ret->complete = 0;
+        ret->processes_killed = killed;
+        *c = (struct container)CONTAINER_INIT;
+}

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The launcher: the only part that has privileges on the host. A small static program, started by the
+ * library from a sealed copy in memory (nobody can overwrite what runs, CVE-2019-5736) and driven by the
+ * fixed messages of protocol/launcher.h. It parses nothing that a user or a program wrote.
+ *
+ * It prepares a tree before it is asked to (the library reads its policy meanwhile), makes one container at
+ * a time, and when its socket ends it removes the container and exits: whatever becomes of the library,
+ * nothing stays behind.
+ */
+#include "launcher/container.h"
+#include "launcher/tree.h"
+#include "util/fd.h"
+
+#include <fcntl.h>
+#include <linux/landlock.h>
+#include <net/if.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+static void send_message(
+    void *message, enum launcher_message_type type, size_t size, const int *fds, size_t n)
+{
+        struct launcher_header *header = message;
+        header->version = LAUNCHER_PROTOCOL_VERSION;
+        header->type = type;
+        header->size = (uint32_t)size;
+        (void)fd_send(LAUNCHER_SOCKET_FD, message, size, fds,
+            n); /* a library that is gone shows as the end of the stream */
+}
+
+static void send_failure(const struct setup_failure *failure)
+{
+        struct launcher_failed message = {.failure = *failure};
+        send_message(&message, LAUNCHER_FAILED, sizeof message, NULL, 0);
+}
+
+/* ---- Before a request ---- */
+
+/* Nothing inherited: no terminal, no descriptors but the socket, no mask, no directory. */
+static void detach_from_caller(void)
+{
+        (void)setsid();
+        (void)close_range(LAUNCHER_SOCKET_FD + 1, ~0U, 0);
+        (void)umask(0);
+        (void)chdir("/");
+}
+
+/*
+ * As an ordinary user everything happens inside a user namespace of the launcher's own, with the caller's id
+ * as the only one: there it has the privileges that making a container takes.
+ */
+static int become_privileged(struct host *host, struct setup_failure *failure)
+{
+        host->uid = (uint32_t)geteuid();
+        host->gid = (uint32_t)getegid();
+        host->privileged = host->uid == 0;
+        if (host->privileged)
+                return 0;
+        if (unshare(CLONE_NEWUSER) < 0)
+                return failure_unenforced(failure, errno, "user",
+                    "run as root, or allow it: sysctl kernel.unprivileged_userns_clone=1, "
+                    "kernel.apparmor_restrict_unprivileged_userns=0, user.max_user_namespaces",
+                    "making a user namespace as uid %u", host->uid);
+        char text[32];
+        int r = fd_write_file(AT_FDCWD, "/proc/self/setgroups", "deny");
+        (void)snprintf(text, sizeof text, "%u %u 1\n", host->gid, host->gid);
+        if (r == 0)
+                r = fd_write_file(AT_FDCWD, "/proc/self/gid_map", text);
+        (void)snprintf(text, sizeof text, "%u %u 1\n", host->uid, host->uid);
+        if (r == 0)
+                r = fd_write_file(AT_FDCWD, "/proc/self/uid_map", text);
+        return r < 0 ? failure_set(failure, -r, "user", NULL, "mapping the caller's own id") : 0;
+}
+
+/* An empty network namespace with its loopback interface up: all that a container will ever have. */
+static int prepare_network(struct setup_failure *failure)
+{
+        if (unshare(CLONE_NEWNET) < 0)
+                return failure_unenforced(failure, errno, "network_mode",
+                    "run as root, or allow user namespaces", "making a network namespace");
+        _cleanup_(closep) int probe = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+        struct ifreq request = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING};
+        if (probe < 0 || ioctl(probe, SIOCSIFFLAGS, &request) < 0)
+                return failure_set(
+                    failure, errno, "network_mode", NULL, "bringing the loopback interface up");
+        return 0;
+}
+
+static int prepare(struct host *host, struct setup_failure *failure)
+{
+        cgroup_find_host(&host->cgroups);
+        int r = become_privileged(host, failure);
+        if (r == 0)
+                r = prepare_network(failure);
+        if (r == 0)
+                r = tree_prepare(&host->proc, failure);
+        return r;
+}
+
+static void send_hello(const struct host *host)
+{
+        long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+        struct launcher_hello hello = {
+            .cgroup_version = host->cgroups.version,
+            .controllers = host->cgroups.controllers,
+            .landlock_abi = abi > 0 ? (int32_t)abi : 0,
+            .privileged = host->privileged,
+        };
+        (void)snprintf(hello.cgroup_problem, sizeof hello.cgroup_problem, "%s", host->cgroups.problem);
+        send_message(&hello, LAUNCHER_HELLO, sizeof hello, NULL, 0);
+}
+
+/* ---- Requests ---- */
+
+static bool is_terminated(const char *text, size_t size)
+{
+        return memchr(text, '\0', size) != NULL;
+}
+
+static bool good_id(const char id[LAUNCHER_ID_SIZE])
+{
+        return is_terminated(id, LAUNCHER_ID_SIZE) && id[0] != '\0' &&
+               strspn(id, "0123456789abcdefghijklmnopqrstuvwxyz-") == strlen(id);
+}
+
+/* The library is trusted, but a mistake there must not become one here. */
+static int check_create(const struct launcher_create *create, struct setup_failure *failure)
+{
+        bool good = good_id(create->id) && is_terminated(create->hostname, sizeof create->hostname) &&
+                    create->uid != 0 && create->gid != 0 &&
+                    !(create->flags & ~(uint32_t)LAUNCHER_CREATE_FLAGS_ALL_) && create->memory_bytes &&
+                    create->pids && create->disk_bytes && create->inodes && create->open_files &&
+                    create->cpu_quota_usec && create->cpu_period_usec;
+        if (!good)
+                return failure_set(failure, EINVAL, NULL, NULL, "the launcher was given a bad request");
+        if (create->flags & LAUNCHER_ALLOW_NEW_PRIVS)
+                return failure_unenforced(failure, 0, "security_opt",
+                    "keep \"no-new-privileges\" in security_opt",
+                    "the native engine always sets no_new_privs: its filter and Landlock rules need it");
+        return 0;
+}
+
+static void on_create(
+    const struct host *host, struct container *container, const struct launcher_create *create, int guest)
+{
+        struct setup_failure failure;
+        int r = check_create(create, &failure);
+        if (r == 0 && container->pidfd >= 0)
+                r = failure_set(&failure, EBUSY, NULL, NULL, "the launcher has a container already");
+        if (r == 0)
+                r = container_create(host, create, guest, container, &failure);
+        if (r < 0) {
+                send_failure(&failure);
+                return;
+        }
+        struct launcher_created message = {
+            .init_pid = container->pid,
+            .cgroup_version = container->cgroup.version,
+            .controllers = container->cgroup.controllers,
+            .degraded = container->degraded,
+        };
+        int which = host->cgroups.version == 2 ? CONTROLLER_UNIFIED : CONTROLLER_MEMORY;
+        const char *parent = host->cgroups.paths[which];
+        (void)snprintf(message.cgroup_path, sizeof message.cgroup_path, "%.400s/%s",
+            strcmp(parent, "/") == 0 ? "" : parent, container->cgroup.name);
+        memcpy(message.step_nsec, container->step_nsec, sizeof message.step_nsec);
+
+        int out[1 + CONTROLLER_COUNT_] = {container->pidfd};
+        size_t n = 1;
+        for (int i = 0; i < CONTROLLER_COUNT_; i++)
+                if (container->cgroup.directories[i] >= 0)
+                        out[n++] = container->cgroup.directories[i];
+        send_message(&message, LAUNCHER_CREATED, sizeof message, out, n);
+}
+
+static void on_destroy(const struct host *host, struct container *container)
+{
+        struct launcher_destroyed message = {};
+        container_destroy(host, container, &message);
+        send_message(&message, LAUNCHER_DESTROYED, sizeof message, NULL, 0);
+}
+
+static void on_prune(const struct host *host, const struct launcher_prune *prune)
+{
+        struct launcher_destroyed message = {.complete = 1};
+        struct setup_failure failure;
+        if (!good_id(prune->id)) {
+                (void)failure_set(&failure, EINVAL, NULL, NULL, "the launcher was given a bad id");
+                send_failure(&failure);
+                return;
+        }
+        unsigned killed = 0;
+        if (cgroup_prune(&host->cgroups, prune->id, &killed, message.leftover) < 0)
+                message.complete = 0;
+        message.processes_killed = killed;
+        send_message(&message, LAUNCHER_DESTROYED, sizeof message, NULL, 0);
+}
+
+/* Serves requests until the library is gone. */
+static void serve(const struct host *host, struct container *container)
+{
+        for (;;) {
+                union {
+                        struct launcher_header header;
+                        struct launcher_create create;
+                        struct launcher_prune prune;
+                } message;
+                int fds[FD_PASS_MAX];
+                size_t n = 0;
+                ssize_t size = fd_receive(LAUNCHER_SOCKET_FD, &message, sizeof message, fds, &n, NULL, 0);
+                if (size <= 0)
+                        return;
+                bool good = (size_t)size >= sizeof message.header && message.header.size == (uint32_t)size &&
+                            message.header.version == LAUNCHER_PROTOCOL_VERSION;
+                if (good && message.header.type == LAUNCHER_CREATE &&
+                    (size_t)size == sizeof message.create && n == 1) {
+                        on_create(host, container, &message.create, fds[0]);
+                        (void)close(fds[0]);
+                        continue;
+                }
+                for (size_t i = 0; i < n; i++)
+                        (void)close(fds[i]);
+                if (good && message.header.type == LAUNCHER_PRUNE && (size_t)size == sizeof message.prune)
+                        on_prune(host, &message.prune);
+                else if (good && message.header.type == LAUNCHER_DESTROY)
+                        on_destroy(host, container);
+                else
+                        return;
+        }
+}
+
+int main(void)
+{
+        struct host host = {.proc = -1};
+        struct container container = CONTAINER_INIT;
+        struct setup_failure failure;
+        detach_from_caller();
+        if (prepare(&host, &failure) < 0) {
+                send_failure(&failure);
+                return 1;
+        }
+        send_hello(&host);
+        serve(&host, &container);
+        struct launcher_destroyed ignored = {};
+        container_destroy(&host, &container, &ignored);
+        return 0;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The kernel's file-descriptor based mount calls, in the few combinations that we need. All return a
+ * descriptor or -errno. */
+#pragma once
+
+#include "util/common.h"
+
+struct mount_option {
+        const char *key;
+        const char *value; /* NULL: a flag */
+};
+
+/* A new file system, detached. `attributes`: MOUNT_ATTR_*. */
+int mount_new(const char *type, const struct mount_option *options, size_t n, unsigned attributes);
+
+/* A detached copy of the mount(s) at `path` below `directory` (AT_FDCWD, or a descriptor; "" for itself). */
+int mount_copy(int directory, const char *path, bool recursive);
+
+/*
+ * Attaches a detached mount at `path` below `root`, resolving it inside of `root` and following no link at
+ * all. 0 or -errno.
+ */
+int mount_attach(int mount, int root, const char *path);
+
+/* Sets MOUNT_ATTR_* on a mount, and on those below it. 0 or -errno. */
+int mount_restrict(int mount, unsigned attributes, bool recursive);

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sandbox/native/container.h"
+
+#include "protocol/frames.h"
+#include "util/strbuf.h"
+
+#include <fcntl.h>
+
+/*
+ * Sends a frame. A broken channel is no error here: whoever broke it (the launcher, the init) has said why,
+ * or its end shows as an event.
+ */
+static int tell(struct container *c, enum guest_frame_type type, const void *head, size_t head_size,
+    const void *tail, size_t tail_size, const int *fds, size_t n, struct error *err)
+{
+        int r = frame_send(c->guest.socket, type, head, head_size, tail, tail_size, fds, n);
+        if (r == 0 || r == -EPIPE || r == -ECONNRESET)
+                return 0;
+        return error_set(err, ERROR_BACKEND, -r, NULL, "talking to the container's init");
+}
+
+int container_put_file(
+    struct container *c, const char *path, unsigned mode, const void *data, size_t size, struct error *err)
+{
+        struct guest_put_file head = {.size = size, .mode = mode, .path_size = (uint32_t)strlen(path)};
+        int r = tell(c, GUEST_PUT_FILE, &head, sizeof head, path, head.path_size, NULL, 0, err);
+        for (size_t at = 0; at < size && r == 0; at += GUEST_DATA_CHUNK)
+                r = tell(c, GUEST_PUT_DATA, (const char *)data + at,
+                    MIN(size - at, (size_t)GUEST_DATA_CHUNK), NULL, 0, NULL, 0, err);
+        return r;
+}
+
+/* Appends strings, each with its NUL; counts them. */
+static int add_strings(struct strbuf *spec, const char *const *strings, uint32_t *ret_count)
+{
+        uint32_t count = 0;
+        for (; strings && strings[count]; count++)
+                if (strbuf_append(spec, strings[count], strlen(strings[count]) + 1) < 0)
+                        return -E2BIG;
+        *ret_count = count;
+        return 0;
+}
+
+int container_execute(struct container *c, const struct exec_spec *exec, struct error *err)
+{
+        _cleanup_(strbuf_clear) struct strbuf spec = STRBUF_INIT(GUEST_SPEC_MAX);
+        struct guest_spec head = {.version = GUEST_PROTOCOL_VERSION};
+        if (strbuf_append(&spec, &head, sizeof head) < 0 || add_strings(&spec, exec->argv, &head.argc) < 0 ||
+            add_strings(&spec, exec->environment, &head.envc) < 0 ||
+            strbuf_append(&spec, exec->argv[0], strlen(exec->argv[0]) + 1) < 0)
+                return error_set(
+                    err, ERROR_INPUT, E2BIG, "pass long input as a file", "arguments and environment");
+        memcpy(spec.data, &head, sizeof head);
+        int r = 0;
+        for (size_t at = 0; at < spec.size && r == 0; at += GUEST_DATA_CHUNK)
+                r = tell(c, GUEST_SPEC_DATA, spec.data + at, MIN(spec.size - at, (size_t)GUEST_DATA_CHUNK),
+                    NULL, 0, NULL, 0, err);
+        if (r < 0)
+                return r;
+
+        _cleanup_(closep) int empty = -1;
+        if (exec->stdin_fd < 0) {
+                empty = open("/dev/null", O_RDONLY | O_CLOEXEC);
+                if (empty < 0)
+                        return error_set(err, ERROR_BACKEND, errno, NULL, "opening /dev/null");
+        }
+        const int standard[3] = {
+            exec->stdin_fd < 0 ? empty : exec->stdin_fd, c->output_ends[0], c->output_ends[1]};
+        r = tell(c, GUEST_SPEC_END, NULL, 0, NULL, 0, standard, 3, err);
+        for (int i = 0; i < 2; i++)
+                close_and_forget(&c->output_ends[i]); /* now the program's alone: their end is its end */
+        return r;
+}
+
+int container_release_gate(struct container *c, struct error *err)
+{
+        return tell(c, GUEST_GO, NULL, 0, NULL, 0, NULL, 0, err);
+}
+
+int container_kill(struct container *c, unsigned deadline_msec)
+{
+        if (c->exited)
+                return 0;
+        c->killed = true;
+        container_set_timer(c, MAX(deadline_msec, 1U));
+        return frame_send(c->guest.socket, GUEST_KILL_ALL, NULL, 0, NULL, 0, NULL, 0);
+}
+
+int container_collect(struct container *c, const struct collect_limits *limits)
+{
+        struct guest_collect message = {
+            .max_files = limits->max_files, .max_bytes = limits->max_bytes, .max_depth = limits->max_depth};
+        return frame_send(c->guest.socket, GUEST_COLLECT, &message, sizeof message, NULL, 0, NULL, 0);
+}
+
+int container_destroy(struct container *c)
+{
+        struct launcher_destroy message = {};
+        c->destroying = true;
+        if (c->meter.disk >= 0)
+                close_and_forget(&c->meter.disk); /* it would keep the file system */
+        return launcher_send(&c->launcher, &message, LAUNCHER_DESTROY, sizeof message, NULL, 0, NULL);
+}

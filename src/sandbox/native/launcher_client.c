@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sandbox/native/launcher_client.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+/* The launcher's program, embedded at build time (src/launcher/meson.build). */
+extern const char embedded_launcher[];
+extern const char embedded_launcher_end[];
+
+/* Linux 6.3; needed where vm.memfd_noexec is set, refused by older kernels. */
+#ifndef MFD_EXEC
+#define MFD_EXEC 0x0010U
+#endif
+
+/* A copy in memory that nobody can change any more. The descriptor is far above those that the child will
+ * use. */
+static int sealed_copy(void)
+{
+        static const char name[] = "mai-sandbox-launcher";
+        _cleanup_(closep) int low = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_EXEC);
+        if (low < 0 && errno == EINVAL)
+                low = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+        if (low < 0)
+                return -errno;
+        int r = fd_write_all(low, embedded_launcher, (size_t)(embedded_launcher_end - embedded_launcher));
+        if (r < 0)
+                return r;
+        if (fcntl(low, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) < 0)
+                return -errno;
+        int fd = fcntl(low, F_DUPFD_CLOEXEC, LAUNCHER_SOCKET_FD + 16);
+        return fd < 0 ? -errno : fd;
+}
+
+/* Runs it with the socket as descriptor 3, nothing else, no environment and default signals. */
+static int spawn(int program, int socket, pid_t *ret_pid)
+{
+        char path[32];
+        (void)snprintf(path, sizeof path, "/proc/self/fd/%d", program);
+        char *const argv[] = {(char *)"mai-sandbox-launcher", NULL};
+        char *const envp[] = {NULL};
+        posix_spawn_file_actions_t actions;
+        posix_spawnattr_t attributes;
+        sigset_t all, none;
+        (void)sigfillset(&all);
+        (void)sigemptyset(&none);
+        int r = posix_spawn_file_actions_init(&actions);
+        if (r != 0)
+                return -r;
+        r = posix_spawnattr_init(&attributes);
+        if (r != 0) {
+                (void)posix_spawn_file_actions_destroy(&actions);
+                return -r;
+        }
+        (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+        (void)posix_spawnattr_setsigdefault(&attributes, &all);
+        (void)posix_spawnattr_setsigmask(&attributes, &none);
+        r = posix_spawn_file_actions_adddup2(&actions, socket, LAUNCHER_SOCKET_FD);
+        for (int fd = 0; fd < 3 && r == 0; fd++)
+                r = posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
+        if (r == 0)
+                r = posix_spawn(ret_pid, path, &actions, &attributes, argv, envp);
+        (void)posix_spawn_file_actions_destroy(&actions);
+        (void)posix_spawnattr_destroy(&attributes);
+        return -r;
+}
+
+int launcher_start(struct launcher_client *ret, struct error *err)
+{
+        int pair[2];
+        if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+                return error_set(err, ERROR_BACKEND, errno, NULL, "making the launcher's socket");
+        _cleanup_(closep) int ours = pair[0];
+        _cleanup_(closep) int low = pair[1];
+        /* Out of the way of descriptors 0-3, which the spawned process fills one after another. */
+        _cleanup_(closep) int theirs = fcntl(low, F_DUPFD_CLOEXEC, LAUNCHER_SOCKET_FD + 16);
+        _cleanup_(closep) int program = sealed_copy();
+        if (theirs < 0 || program < 0)
+                return error_set(err, ERROR_BACKEND, program < 0 ? -program : errno, NULL,
+                    "copying the launcher to memory");
+        pid_t pid;
+        int r = spawn(program, theirs, &pid);
+        if (r < 0)
+                return error_set(err, ERROR_BACKEND, -r,
+                    "/proc must be mounted, and memory files executable (sysctl vm.memfd_noexec)",
+                    "starting the launcher");
+        *ret = (struct launcher_client){.pid = pid, .socket = take_fd(&ours)};
+        return 0;
+}
+
+void launcher_stop(struct launcher_client *client)
+{
+        close_and_forget(&client->socket);
+        if (client->pid > 0) {
+                while (waitpid(client->pid, NULL, 0) < 0 && errno == EINTR) {
+                }
+                client->pid = 0;
+        }
+        client->ready = false;
+}
+
+int launcher_send(struct launcher_client *client, void *message, enum launcher_message_type type,
+    size_t size, const int *fds, size_t n, struct error *err)
+{
+        struct launcher_header *header = message;
+        *header = (struct launcher_header){
+            .version = LAUNCHER_PROTOCOL_VERSION, .type = type, .size = (uint32_t)size};
+        int r = fd_send(client->socket, message, size, fds, n);
+        return r < 0 ? error_set(err, ERROR_BACKEND, -r, NULL, "talking to the launcher") : 0;
+}
+
+int failure_to_error(const struct setup_failure *failure, struct error *err)
+{
+        char message[sizeof failure->message + sizeof failure->setting + 4];
+        (void)snprintf(message, sizeof message, "%.31s%s%.255s", failure->setting,
+            failure->setting[0] ? ": " : "", failure->message);
+        return error_set(err, failure->unenforced ? ERROR_UNENFORCED : ERROR_BACKEND, failure->errnum,
+            failure->hint[0] ? failure->hint : NULL, "%s", message);
+}
+
+int launcher_receive(struct launcher_client *client, bool wait, union launcher_message *ret,
+    int fds[FD_PASS_MAX], size_t *ret_n, struct error *err)
+{
+        size_t n = 0;
+        ssize_t size = fd_receive(client->socket, ret, sizeof *ret, fds, &n, NULL, wait ? 0 : MSG_DONTWAIT);
+        if (size == -EAGAIN)
+                return 0;
+        if (size <= 0)
+                return error_set(
+                    err, ERROR_BACKEND, size < 0 ? (int)-size : EPIPE, NULL, "the launcher is gone");
+        if ((size_t)size < sizeof ret->header || ret->header.size != (uint32_t)size ||
+            ret->header.version != LAUNCHER_PROTOCOL_VERSION) {
+                for (size_t i = 0; i < n; i++)
+                        (void)close(fds[i]);
+                return error_set(
+                    err, ERROR_INTERNAL, EBADMSG, NULL, "the launcher sent a malformed message");
+        }
+        if (ret->header.type == LAUNCHER_FAILED)
+                return failure_to_error(&ret->failed.failure, err);
+        if (ret->header.type == LAUNCHER_HELLO) {
+                client->hello = ret->hello;
+                client->ready = true;
+        }
+        *ret_n = n;
+        return 1;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The library's end of the launcher: starting it from its sealed copy, and exchanging messages. */
+#pragma once
+
+#include "protocol/launcher.h"
+#include "util/error.h"
+#include "util/fd.h"
+
+#include <sys/types.h>
+
+struct launcher_client {
+        pid_t pid;  /* 0: none */
+        int socket; /* -1: none */
+        bool ready; /* HELLO has come */
+        struct launcher_hello hello;
+};
+#define LAUNCHER_CLIENT_INIT                                                                                \
+        {                                                                                                   \
+                .socket = -1                                                                                \
+        }
+
+/* Any message that the launcher sends. */
+union launcher_message {
+        struct launcher_header header;
+        struct launcher_hello hello;
+        struct launcher_created created;
+        struct launcher_destroyed destroyed;
+        struct launcher_failed failed;
+};
+
+/* Starts one; does not wait for its HELLO. */
+int launcher_start(struct launcher_client *ret, struct error *err);
+
+/* Ends its stream, so that it removes everything of its container and exits, and waits for that. */
+void launcher_stop(struct launcher_client *client);
+
+int launcher_send(struct launcher_client *client, void *message, enum launcher_message_type type,
+    size_t size, const int *fds, size_t n, struct error *err);
+
+/*
+ * Receives one message. 1; 0 when there is none now (only without `wait`); -EPIPE when the launcher is gone,
+ * or -errno. A FAILED message is turned into an error and its status. Descriptors go to the caller.
+ */
+int launcher_receive(struct launcher_client *client, bool wait, union launcher_message *ret,
+    int fds[FD_PASS_MAX], size_t *ret_n, struct error *err);
+
+/* A failure from either protocol as an error. Returns its status. */
+int failure_to_error(const struct setup_failure *failure, struct error *err);
