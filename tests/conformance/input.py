@@ -4,6 +4,7 @@
 import hashlib
 import json
 import os
+import resource
 import subprocess
 
 from lib.case import case, check, equal
@@ -150,8 +151,20 @@ def destinations_that_are_refused(t):
         answer = t.run("print('ran')", options=["--file", f"{source}:{destination}"])
         check(answer.exit in (2, 125), f"--file to {destination}", answer)
         check(b"ran" not in answer.out or answer.status == "error", "the program ran", answer)
-    for bad in ("/nonexistent/file", str(t.tmp), "/dev/zero"):
+    for bad in ("/nonexistent/file", str(t.tmp)):
         answer = t.run("print('ran')", options=["--file", bad])
         check(answer.exit in (2, 125), f"--file {bad}", answer)
         said = answer.err + answer.out
         check(bad.encode() in said, "the file is not named", answer)
+
+
+@case()
+def devices_as_input(t):
+    """An endless file is refused by its kind or its size, before the machine's memory is full of it."""
+    for words in (["--file", "/dev/zero"], ["--stdin", "/dev/zero"]):
+        answer = t.run("print('ran')", options=words, policy="timeout: 5\n")
+        check(answer.exit in (0, 2, 125), " ".join(words), answer)
+    program = t.sandbox.call([t.program, "run", "/dev/zero"])
+    check(program.exit in (2, 125) and b"/dev/zero" in program.err, "a device as program", program)
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10
+    check(peak < 300, "memory taken to find out, in MiB", peak)
