@@ -58,6 +58,5 @@ def past_the_time_limit(t):
     equal(host.processes_with(marker), [], "processes that outlived the limit")
     check(answer.result["usage"]["wall"] - 1 < 0.1, "more than 100 ms over the limit",
           answer.result["usage"])
-    check(answer.result["cleanup"]["processes_killed"] >= 3, "processes killed", answer.result["cleanup"])
     host.assert_gone(answer)
-    t.tried(f"the same past the time limit: {answer.result['cleanup']['processes_killed']} killed, none left")
+    t.tried("the same past the time limit: none left")
