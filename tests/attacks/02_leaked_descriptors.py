@@ -83,3 +83,32 @@ finish()
     with open(canary, "rb") as stream:
         subprocess.run([PYTHON, "-c", attack.PRELUDE + guest], stdin=stream, capture_output=True, check=True)
     equal(canary.read_text(), "overwritten", "control: a plain python3 overwrites its standard input's file")
+
+
+@case()
+def flags_of_the_callers_pipe(t):
+    """
+    O_NONBLOCK belongs to the open file description, not to the descriptor: set on a standard input that is shared with
+    the caller, it would make the caller's next reader fail.
+    """
+    guest = r'''
+import fcntl
+probe("nonblock", fcntl.fcntl, 0, fcntl.F_SETFL, fcntl.fcntl(0, fcntl.F_GETFL) | os.O_NONBLOCK)
+finish()
+'''
+    program = t.write("flags.py", attack.PRELUDE + guest)
+
+    def flags_after(command):
+        reader, writer = os.pipe()
+        try:
+            subprocess.run(command, stdin=reader, capture_output=True, timeout=50, env=t.sandbox.environment(),
+                           check=True)
+            return os.get_blocking(reader)
+        finally:
+            os.close(reader)
+            os.close(writer)
+
+    check(flags_after([PYTHON, str(program)]) is False, "control: a plain python3 changes the caller's pipe")
+    blocking = flags_after(t.sandbox.command(program, json_output=False))
+    t.tried(f"set O_NONBLOCK on standard input: the caller's pipe is {'untouched' if blocking else 'changed'}")
+    check(blocking, "the program changed the flags of the caller's own pipe")
