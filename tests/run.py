@@ -89,6 +89,8 @@ def run_here(case, options, directory, outcome_path):
     os.mkdir(work)
     os.chdir(work)
     os.umask(0o022)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     context = Context(options.program, options.backend, work)
     status, text = "passed", ""
     try:
@@ -147,31 +149,41 @@ def run_all(cases, options, counts):
     alone = [case for case in cases if case.exclusive]
     for queue, jobs in ((shared, options.jobs), (alone, 1)):
         queue, running = list(queue), {}
-        with selectors.DefaultSelector() as selector:
-            while queue or running:
-                while queue and len(running) < jobs:
-                    case = queue.pop(0)
-                    reason = EXCEPTIONS.get(options.backend, {}).get(case.name)
-                    if reason:
-                        counts["skipped"] += 1
-                        outcome = {"status": "skipped", "text": reason, "seconds": 0, "tries": [],
-                                   "notes": []}
-                        report(case, outcome, options.verbose)
-                        continue
-                    one = Running(case, options)
-                    running[one.pidfd] = one
-                    selector.register(one.pidfd, selectors.EVENT_READ)
-                ended = [key.fd for key, _ in selector.select(0.2)] if running else []
-                late = [fd for fd, one in running.items() if fd not in ended
-                        and one.overdue(time.monotonic())]
-                for fd in late:
-                    running[fd].kill()
-                for fd in ended + late:
-                    one = running.pop(fd)
-                    selector.unregister(fd)
-                    outcome = one.finish(fd in late)
-                    counts[outcome["status"]] += 1
-                    report(one.case, outcome, options.verbose)
+        try:
+            run_queue(queue, running, jobs, options, counts)
+        finally:
+            for one in running.values():  # we are being stopped ourselves
+                one.kill()
+                one.finish(True)
+
+
+def run_queue(queue, running, jobs, options, counts):
+    """Runs the cases of the queue, `jobs` at a time; `running` is what is under way, by descriptor."""
+    with selectors.DefaultSelector() as selector:
+        while queue or running:
+            while queue and len(running) < jobs:
+                case = queue.pop(0)
+                reason = EXCEPTIONS.get(options.backend, {}).get(case.name)
+                if reason:
+                    counts["skipped"] += 1
+                    outcome = {"status": "skipped", "text": reason, "seconds": 0, "tries": [],
+                               "notes": []}
+                    report(case, outcome, options.verbose)
+                    continue
+                one = Running(case, options)
+                running[one.pidfd] = one
+                selector.register(one.pidfd, selectors.EVENT_READ)
+            ended = [key.fd for key, _ in selector.select(0.2)] if running else []
+            late = [fd for fd, one in running.items() if fd not in ended
+                    and one.overdue(time.monotonic())]
+            for fd in late:
+                running[fd].kill()
+            for fd in ended + late:
+                one = running.pop(fd)
+                selector.unregister(fd)
+                outcome = one.finish(fd in late)
+                counts[outcome["status"]] += 1
+                report(one.case, outcome, options.verbose)
 
 
 def main():
@@ -193,6 +205,8 @@ def main():
     if not os.access(options.program, os.X_OK):
         sys.exit(f"{options.program} is not a program: build first, or set MAI_SANDBOX")
     driver.validator(ROOT)  # loaded once, before the cases fork
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda *_: sys.exit(1))
     counts = {"passed": 0, "failed": 0, "skipped": 0}
     run_all(cases, options, counts)
     print(f"{counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped")

@@ -36,15 +36,18 @@ def only_the_three_streams(t):
            "stdin": subprocess.DEVNULL, "check": False}
     control = attack.parse(subprocess.run([PYTHON, program], **how).stdout, "control")
     equal(control["fds"].get(str(high)), str(secret), "control: the descriptor reaches a plain python3")
-    command = t.sandbox.command(program, json_output=False)
-    done = subprocess.run(command, **how)
-    report = attack.parse(done.stdout, done)
+
+    def demand(sandbox):
+        done = subprocess.run(sandbox.command(program, json_output=False), **how)
+        report = attack.parse(done.stdout, done)
+        equal(sorted(report["fds"]), ["0", "1", "2"], "descriptors inside")
+        equal((report["getcwd"], report["cwd"]), ("/sandbox", "/sandbox"), "working directory inside")
+        check("sandbox" in report["root"] and "proc" in report["root"], "what lies above is not our root", report)
+        return report
+
+    report = demand(t.sandbox)
     t.tried(f"list /proc/self/fd: {report['fds']} (plain python3 sees the caller's descriptor {high})")
-    equal(sorted(report["fds"]), ["0", "1", "2"], "descriptors inside")
-    equal(report["getcwd"], "/sandbox", "working directory inside")
-    equal(report["cwd"], "/sandbox", "/proc/self/cwd inside")
-    check(t.tmp.parts[1] not in report["root"] or t.tmp.parts[1] == "tmp", "the host's root is above",
-          report)
+    attack.expect_noticed(t, ["close-fds"], demand)
 
 
 @case()
@@ -80,3 +83,32 @@ finish()
     with open(canary, "rb") as stream:
         subprocess.run([PYTHON, "-c", attack.PRELUDE + guest], stdin=stream, capture_output=True, check=True)
     equal(canary.read_text(), "overwritten", "control: a plain python3 overwrites its standard input's file")
+
+
+@case()
+def flags_of_the_callers_pipe(t):
+    """
+    O_NONBLOCK belongs to the open file description, not to the descriptor: set on a standard input that is shared with
+    the caller, it would make the caller's next reader fail.
+    """
+    guest = r'''
+import fcntl
+probe("nonblock", fcntl.fcntl, 0, fcntl.F_SETFL, fcntl.fcntl(0, fcntl.F_GETFL) | os.O_NONBLOCK)
+finish()
+'''
+    program = t.write("flags.py", attack.PRELUDE + guest)
+
+    def flags_after(command):
+        reader, writer = os.pipe()
+        try:
+            subprocess.run(command, stdin=reader, capture_output=True, timeout=50, env=t.sandbox.environment(),
+                           check=True)
+            return os.get_blocking(reader)
+        finally:
+            os.close(reader)
+            os.close(writer)
+
+    check(flags_after([PYTHON, str(program)]) is False, "control: a plain python3 changes the caller's pipe")
+    blocking = flags_after(t.sandbox.command(program, json_output=False))
+    t.tried(f"set O_NONBLOCK on standard input: the caller's pipe is {'untouched' if blocking else 'changed'}")
+    check(blocking, "the program changed the flags of the caller's own pipe")

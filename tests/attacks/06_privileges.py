@@ -24,9 +24,22 @@ finish()
 
 @case()
 def capabilities_and_flags(t):
-    report, _ = attack.inside(t, STATUS)
-    mine = report["status"][report["me"]]
-    t.tried(f"read the capability sets of the program and of PID 1: {mine}")
+    def demand(sandbox):
+        report, _ = attack.inside(t, STATUS, sandbox=sandbox)
+        without_privileges(report)
+        return report
+
+    report = demand(t.sandbox)
+    t.tried(f"read the capability sets of the program and of PID 1: {report['status'][report['me']]}")
+    control = attack.on_host(t, STATUS)
+    own = control["status"].get(control["me"]) or list(control["status"].values())[0]
+    check(own["NoNewPrivs"] == "0" and any("nosuid" not in options
+                                           for options in control["mounts"].values()),
+          "control: the host's own state would be noticed", control)
+    attack.expect_noticed(t, ["caps", "no-new-privs", "nosuid", "seccomp"], demand)
+
+
+def without_privileges(report):
     for pid, status in report["status"].items():
         for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"):
             equal(int(status[name], 16), 0, f"{name} of process {pid}")
@@ -36,11 +49,6 @@ def capabilities_and_flags(t):
         check("nosuid" in options, f"{where} is mounted without nosuid", options)
         check(options[0] not in ("tmpfs", "overlay") or where.startswith("/dev") or "nodev" in options,
               f"{where} is mounted without nodev", options)
-    control = attack.on_host(t, STATUS)
-    own = control["status"].get(control["me"]) or list(control["status"].values())[0]
-    check(own["NoNewPrivs"] == "0" and any("nosuid" not in options
-                                           for options in control["mounts"].values()),
-          "control: the host's own state would be noticed", control)
 
 
 @case()

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Class 20: what one run leaves for another, at the same time or later, by every channel that has a name."""
 
+import os
 import subprocess
 
 from lib import attack, host
@@ -76,9 +77,16 @@ if what == "leave" and sys.argv[3:] == ["host"]:
 '''
 
 
-def compare(t, found, control, when):
+HALF = ["--cpus", "0.5"]  # two of them fit on any host
+
+
+def nothing_found(found, when):
     seen = [channel for channel, outcome in found.items() if outcome == "done"]
-    check(not seen, f"another run's trace was found {when}", found)
+    check(not seen, f"another run's trace was found {when}: {', '.join(seen)}", found)
+
+
+def compare(t, found, control, when):
+    nothing_found(found, when)
     proven = [channel for channel, outcome in control.items() if outcome == "done"]
     check(len(proven) >= 8, "control: on the host a second process finds the traces", control)
     t.tried(f"look for another run's traces {when}: none found of {', '.join(found)} "
@@ -100,7 +108,7 @@ def control_run(t, token):
 @case()
 def one_after_the_other(t):
     attack.need_x86(t)
-    token = f"{int.from_bytes(__import__('os').urandom(4)) | 1:08x}"
+    token = f"{int.from_bytes(os.urandom(4)) | 1:08x}"
     left, _ = attack.inside(t, GUEST, ["leave", token])
     t.note(f"left: {left}")
     check(sum(outcome == "done" for outcome in left.values()) >= 4,
@@ -109,18 +117,24 @@ def one_after_the_other(t):
     compare(t, found, control_run(t, token), "after it")
 
 
-@case()
+@case(exclusive=True)
 def side_by_side(t):
     attack.need_x86(t)
-    token = f"{int.from_bytes(__import__('os').urandom(4)) | 1:08x}"
-    process = t.sandbox.start(t.sandbox.command(attack.PRELUDE + GUEST, ["leave", token, "stay"],
+    token = f"{int.from_bytes(os.urandom(4)) | 1:08x}"
+
+    def demand(sandbox):
+        process = sandbox.start(sandbox.command(attack.PRELUDE + GUEST, ["leave", token, "stay"], options=HALF,
                                                 json_output=False))
-    try:
-        left = attack.parse(process.stdout.readline(), "the first run")
-        check(left["lock on a system file"] == "done", "a file of the system could not be locked", left)
-        found, _ = attack.inside(t, GUEST, ["find", token])
-        compare(t, found, control_run(t, token), "while it runs")
-    finally:
-        process.kill()
-        process.communicate()
-        host.wait_until(lambda: not host.processes_with(token), what="the end of the first run")
+        try:
+            left = attack.parse(process.stdout.readline(), "the first run")
+            check(left["lock on a system file"] == "done", "a file of the system could not be locked", left)
+            found, _ = attack.inside(t, GUEST, ["find", token], sandbox, options=HALF)
+        finally:
+            process.kill()
+            process.communicate()
+            host.wait_until(lambda: not host.processes_with(token), what="the end of the first run")
+        nothing_found(found, "while it runs")
+        return found
+
+    compare(t, demand(t.sandbox), control_run(t, token), "while it runs")
+    attack.expect_noticed(t, ["overlay"], demand)

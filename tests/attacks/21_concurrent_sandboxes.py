@@ -30,16 +30,16 @@ finish()
 '''
 
 
-@case()
+@case(exclusive=True)
 def neighbours(t):
     marker = attack.unique(t, "neighbour")
     events = t.sandbox.command("import time, sys; print('up'); time.sleep(3); print('survived')", [marker],
-                               events=True)
+                               events=True, options=["--cpus", "0.5"])
     process = t.sandbox.start(events)
     try:
         host.wait_until(lambda: [p for p in host.processes_with(marker) if p != process.pid
                                  and b"main.py" in host.read(f"/proc/{p}/cmdline")], what="the neighbour")
-        report, answer = attack.inside(t, GUEST)
+        report, answer = attack.inside(t, GUEST, options=["--cpus", "0.5"])
         out, _ = process.communicate(timeout=40)
     finally:
         process.kill()

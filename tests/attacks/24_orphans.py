@@ -32,9 +32,9 @@ sys.exit(7)
 '''
 
 
-@case()
+@case(limit=180)
 def thousand(t):
-    report, answer = attack.inside(t, GUEST, options=["--pids", "16"])
+    report, answer = attack.inside(t, GUEST, options=["--pids", "16"], trust="trusted", patience=140)
     equal((answer.status, answer.exit, report["zombies"]), ("failed", 7, 0),
           "status, exit status and zombies left")
     check(answer.result["usage"]["pids_peak"] <= 16, "processes at once", answer.result["usage"])

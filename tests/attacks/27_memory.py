@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Class 27: memory in every shape that a program can hold it in. No control on the host: it would be the damage itself."""
+"""Class 27: memory in every shape that a program can hold it in. On the host only a bounded piece is tried, as the control."""
 
 import resource
 
@@ -39,6 +39,30 @@ def every_shape(t):
         check(LIMIT * 0.8 <= peak <= LIMIT * 1.05, f"{shape}: memory_peak", answer.result["usage"])
         host.assert_gone(answer)
         t.tried(f"{shape}: memory, peak {peak >> 20} of {LIMIT >> 20} MiB")
+
+
+@case(limit=90)
+def bounded_piece(t):
+    """200 MiB under a limit of 96: stopped inside, and it goes well where no limit holds."""
+    guest = r'''
+held = bytearray(200 << 20)
+for number in range(0, len(held), 4096):
+    held[number] = 1
+report["held"] = len(held)
+finish()
+'''
+    from lib import attack
+
+    def demand(sandbox):
+        answer = sandbox.run(attack.PRELUDE + guest, options=["--memory", str(LIMIT)])
+        if answer.status == "error":
+            raise attack.NotRun(answer.result["error"]["message"])
+        equal((answer.status, answer.kind), ("limit", "memory"), "200 MiB under a limit of 96 MiB")
+
+    demand(t.sandbox)
+    equal(attack.on_host(t, guest)["held"], 200 << 20, "control: on the host the same goes well")
+    t.tried("touch 200 MiB under a limit of 96 MiB: memory (goes well on the host)")
+    attack.expect_noticed(t, ["cgroup-memory"], demand)
 
 
 @case(limit=90)

@@ -54,7 +54,9 @@ def links_and_special_files(t):
     passwd = pathlib.Path("/etc/passwd").read_bytes()
     files = [path for path in out.rglob("*") if path.is_file()]
     check(not any(path.read_bytes() == passwd for path in files), "a file of the host came out", files)
-    equal((out / "plain.txt").read_text(), "plain", "the plain file")
+    twins = [out / name for name in ("plain.txt", "hard.txt") if (out / name).exists()]
+    check(twins and all(twin.read_text() == "plain" for twin in twins),
+          "the plain file, under one of its two names at least", files)
     equal((out / "dir/inner.txt").read_text(), "inner", "the file in a directory")
     names = {os.fsencode(path.name) for path in files}
     for name in (b"new\nline", b"bad\xff\xfe", b"esc\x1b[31m", b"-rf", b"...", b" ", b"a:b"):
@@ -105,7 +107,7 @@ def a_great_many(t):
           len(answer.out))
     host.assert_gone(answer)
     t.tried(f"100,000 files: {len(answer.result['files'])} listed, {answer.text.strip() or 'no limit met'}, "
-            f"{answer.seconds:.1f} s")
+            f"{answer.active:.1f} s")
 
 
 @case()

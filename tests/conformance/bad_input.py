@@ -4,6 +4,7 @@
 import os
 import subprocess
 
+from lib import host
 from lib.case import PYTHON, case, check, equal
 
 
@@ -37,9 +38,28 @@ def not_there(t):
 
 @case()
 def fifo(t):
-    os.mkfifo(t.tmp / "fifo.py")
-    answer = t.sandbox.call([t.program, "run", str(t.tmp / "fifo.py")], patience=20)
-    check(answer.exit in (2, 125) and b"fifo.py" in answer.err, "a FIFO that nobody writes to", answer)
+    """As a shell's <(command) makes one: read like any other file, or refused with a reason."""
+    path = t.tmp / "fifo.py"
+    os.mkfifo(path)
+    process = t.sandbox.start([t.program, "run", str(path)])
+    try:
+        # Opening for both ways never waits for the other side.
+        with open(path, "r+b", buffering=0) as pipe:
+            pipe.write(b"print('from a pipe')\n")
+            host.wait_until(lambda: process.poll() is not None or not waiting(pipe), what="the pipe to be read")
+        out, err = process.communicate(timeout=20)
+    finally:
+        process.kill()
+        process.wait()
+    check((process.returncode, out) == (0, b"from a pipe\n") or (process.returncode in (2, 125) and b"fifo.py" in err),
+          "a program that comes through a FIFO", process.returncode, out, err)
+
+
+def waiting(pipe):
+    """Whether bytes are still in the pipe (FIONREAD)."""
+    import fcntl
+    import struct
+    return struct.unpack("i", fcntl.ioctl(pipe, 0x541B, b"\0" * 4))[0]
 
 
 @case()

@@ -260,7 +260,8 @@ assert me.pw_uid == os.getuid() and me.pw_name and getpass.getuser()
 assert grp.getgrgid(os.getgid()).gr_name
 assert pwd.getpwnam("root").pw_uid == 0
 assert os.path.expanduser("~").startswith("/") and os.path.isdir(os.path.expanduser("~"))
-assert sys.getfilesystemencoding() == "utf-8" and sys.stdout.encoding.lower() == "utf-8" and locale.getpreferredencoding().upper() == "UTF-8"
+assert sys.getfilesystemencoding() == "utf-8" and sys.stdout.encoding.lower() == "utf-8"
+assert locale.getpreferredencoding().upper() == "UTF-8"
 locale.setlocale(locale.LC_ALL, "C.UTF-8"); locale.setlocale(locale.LC_ALL, "")
 assert datetime.datetime(2024, 7, 1, tzinfo=zoneinfo.ZoneInfo("Europe/Berlin")).utcoffset().seconds == 7200
 os.environ["TZ"] = "Asia/Tokyo"; time.tzset(); assert time.timezone == -32400

@@ -21,7 +21,7 @@ def timeout(t):
         # usage.wall is the supervisor's own clock from the program's start to the kill: no retry is needed, since
         # the time that a busy machine takes to start and to answer lies outside of it.
         check(seconds <= wall < seconds + 0.1, "ended within 100 ms of the limit", answer.result["usage"])
-        check(answer.seconds < seconds + 10, "time seen from outside", answer.seconds)
+        check(answer.active < seconds + 10, "time seen from outside", answer.active)
         equal((answer.result["exit_code"], answer.result["limits"]["timeout"]), (None, seconds),
               "exit code and limit")
 
@@ -216,7 +216,7 @@ def core_dumps(t):
 def no_limit_of_address_space(t):
     """Memory is the cgroup's business: address space is free, or numpy and threads would fail."""
     answer = t.run("import mmap, resource\nm = mmap.mmap(-1, 4 << 30, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | "
-                   "mmap.MAP_NORESERVE)\nm[0] = 1\nprint(resource.getrlimit(resource.RLIMIT_AS)[0] == "
+                   "0x4000)\nm[0] = 1\nprint(resource.getrlimit(resource.RLIMIT_AS)[0] == "
                    "resource.RLIM_INFINITY)", options=["--memory", "64m"])
     equal((answer.status, answer.text), ("ok", "True\n"), "4 GiB of address space under 64 MiB of memory")
 

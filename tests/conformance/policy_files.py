@@ -150,7 +150,7 @@ def search_order(t):
 
 @case()
 def a_weakening_is_repeated(t):
-    answer = t.run("open('/usr/x', 'w')", policy="unsafe: true\nread_only: false\n")
+    answer = t.run("open('/usr/x', 'w')", policy="trust_levels:\n  untrusted:\n    unsafe: true\n    read_only: false\n")
     if answer.status == "error":
         t.skip(f"a writable root is not offered by this backend: {answer.result['error']['message']}")
     check(any("read_only" in item for item in answer.result["security"]["unsafe"]), "security.unsafe",

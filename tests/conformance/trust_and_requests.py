@@ -51,6 +51,14 @@ def tightening(t):
 
 
 @case()
+def every_limit_by_option(t):
+    words = ["--cpu-time", "3", "--disk", "16m", "--inodes", "200", "--output-limit", "5k", "--open-files", "50"]
+    answer = t.run("print(1)", options=words)
+    names = ("cpu_time", "disk_limit", "inode_limit", "output_limit", "open_files")
+    equal([answer.result["limits"][name] for name in names], [3, 16 << 20, 200, 5 << 10, 50], "limits by option")
+
+
+@case()
 def loosening_is_refused(t):
     for option, value, key in (("--timeout", "86400", "timeout"), ("--memory", "900g", "mem_limit"),
                                ("--cpus", "4000", "cpu_count"), ("--pids", "1000000", "pids_limit")):

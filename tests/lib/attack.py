@@ -87,6 +87,10 @@ LACKING = {"ENOSYS", "EAFNOSUPPORT", "EPROTONOSUPPORT", "ESOCKTNOSUPPORT", "ENOD
 APART = ["unshare", "--mount", "--uts", "--ipc", "--net", "--pid", "--fork", "--kill-child", "--mount-proc"]
 
 
+class NotRun(Failure):
+    """The sandbox refused to run the program at all."""
+
+
 def need_x86(t):
     if platform.machine() != "x86_64":
         t.skip("needs an x86-64 machine: the attack is written in its system call numbers")
@@ -103,6 +107,8 @@ def parse(out, context):
 def inside(t, guest, args=(), sandbox=None, **how):
     """Runs the program in the sandbox; its report. A run that did not end by itself is a failure of the case."""
     answer = (sandbox or t.sandbox).run(PRELUDE + guest, args, **how)
+    if answer.status == "error":
+        raise NotRun(f"the attack program was not run: {answer.result['error']}")
     check(answer.status in ("ok", "failed"), "the attack run did not end by itself", answer)
     report = parse(answer.stdout, answer)
     return report, answer
@@ -143,7 +149,11 @@ def attack(t, guest, tries, *, refused=None, args=(), host_args=None, wrap=(), d
     for defence in defences:
         weak = t.sandbox.without(defence)
         if weak is not None:
-            control, _ = inside(t, guest, args, weak, **(how or {}))
+            try:
+                control, _ = inside(t, guest, args, weak, **(how or {}))
+            except NotRun as refusal:
+                t.note(f"without {defence}: {refusal}")  # the read-back found it missing before the attack could
+                continue
             t.note(f"without {defence}: {control}")
             for name in tries:
                 if not is_refused(name, control.get(name, "EPERM")):
@@ -165,6 +175,25 @@ def attack(t, guest, tries, *, refused=None, args=(), host_args=None, wrap=(), d
     if not shown:
         t.skip("needs a kernel that has what is attacked: " + ", ".join(tries))
     return report, answer
+
+
+def expect_noticed(t, defences, demand):
+    """
+    For attacks that are a list of demands rather than probes: `demand(sandbox)` must fail over each build that lacks one
+    of the defences, where such builds are at hand.
+    """
+    for defence in defences:
+        weak = t.sandbox.without(defence)
+        if weak is None:
+            continue
+        try:
+            demand(weak)
+        except NotRun as refusal:
+            t.note(f"without {defence}: {refusal}")
+        except AssertionError as noticed:
+            t.tried(f"noticed in a build without {defence}: {str(noticed).splitlines()[0]}")
+        else:
+            raise Failure(f"the case notices nothing in a build without {defence}")
 
 
 def unique(t, name):

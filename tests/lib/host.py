@@ -6,6 +6,7 @@ import pathlib
 import time
 
 STATE = pathlib.Path("/run/mai-sandbox")
+ON_DEMAND = {b"tracefs", b"debugfs", b"autofs", b"binfmt_misc"}
 GUEST_UIDS = 65536  # guests run as a host uid far above any account; see native.uid_base in the policy
 
 
@@ -76,7 +77,9 @@ def cgroups_of(container):
 
 
 def mounts():
-    return set(read("/proc/self/mountinfo").splitlines())
+    """Mounts of the host, but for those that the kernel or an automounter makes when somebody looks there."""
+    lines = read("/proc/self/mountinfo").splitlines()
+    return {line for line in lines if line.split(b" - ")[1].split()[0] not in ON_DEMAND}
 
 
 def namespaces(kind):

@@ -63,6 +63,11 @@ class Answer:
         return self.stdout.decode()
 
     @property
+    def active(self):
+        """Seconds as seen from outside, without the wait for a share of a host that others use too."""
+        return self.seconds - (self.result["timing"]["queue"] if self.result and self.result["timing"] else 0)
+
+    @property
     def status(self):
         return self.result["status"]
 
@@ -93,7 +98,10 @@ def assert_result(answer, root):
     status = result["status"]
     assert status in ("ok", "failed", "limit", "cancelled", "error"), f"status {status!r}"
     assert (result["violation"] is not None) == (status == "limit"), f"violation and status disagree: {answer!r}"
-    assert (result["error"] is not None) == (status == "error"), f"error and status disagree: {answer!r}"
+    error = result["error"]
+    # A program that ran well, but whose files could not be written out, keeps its status beside the error.
+    unwritten = error is not None and error["code"].startswith("output") and status != "error"
+    assert (error is not None) == (status == "error") or unwritten, f"error and status disagree: {answer!r}"
     if status == "ok":
         expected = {0}
         assert result["exit_code"] == 0 and result["signal"] is None, f"ok, but: {answer!r}"
@@ -106,9 +114,11 @@ def assert_result(answer, root):
     elif status == "limit":
         expected = {124} if result["violation"]["kind"] == "timeout" else {137}
     elif status == "cancelled":
-        expected = {130, 137, 143}
+        expected = {129, 130, 137, 141, 143}
     else:
         expected = {125, 126, 127}
+    if unwritten:
+        expected = {125}
     assert answer.exit in expected, f"status {status} with exit status {answer.exit}: {answer!r}"
     if status in ("ok", "failed", "limit"):
         cleanup = result["cleanup"]
@@ -157,12 +167,12 @@ class Sandbox:
                 events=False,
                 stdin_file=None, name="main.py"):
         """
-        The command line of `run`. `program` is source text or bytes, or a Path; `policy` the text of a policy file.
+        The command line of `run`. `program` is source text or bytes, a Path, or "-"; `policy` the text of a policy file.
         """
         command = self.options("run", options, trust, policy, json_output and not events, events, stdin_file)
-        if isinstance(program, (str, bytes)):
+        if isinstance(program, (str, bytes)) and program != "-":
             program = self.path(name, program)
-        return command + [str(program) if isinstance(program, pathlib.Path) else program, *args]
+        return command + [str(program), *args]
 
     def run(self, program, args=(), *, env=None, cwd=None, stdin=None, patience=50, **how):
         command = self.command(program, args, **how)

@@ -70,3 +70,20 @@ def descriptors_of_a_run(t):
     finally:
         process.kill()
         process.communicate()
+
+
+@case(limit=60, exclusive=True)
+def what_a_living_run_shows(t):
+    """The control of this suite: while a run lives, every account of the host that we compare shows it."""
+    before = host.snapshot(t.program)
+    process = t.sandbox.start(t.sandbox.command("print('up', flush=True); import time; time.sleep(30)",
+                                                json_output=False))
+    try:
+        equal(process.stdout.readline(), b"up\n", "the first line")
+        shown = host.difference(before, t.program)
+    finally:
+        process.terminate()
+        process.communicate(timeout=30)
+    expected = {"guests", "supervisors", "cgroups", "net namespaces", "user namespaces", "state records"}
+    check(expected <= set(shown), "a living run is not noticed", shown)
+    host.assert_same_after(before, t.program)
