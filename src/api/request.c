@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 /* The words of mai_request_set(), and where the policy finds them. */
 static const struct {
@@ -213,17 +214,35 @@ int mai_request_set_program(
         return r < 0 ? api_fail(r, &err, ret_error) : 0;
 }
 
+static bool is_dev_null(const struct stat *st)
+{
+        return S_ISCHR(st->st_mode) && st->st_rdev == makedev(1, 3);
+}
+
+/* Opening a device may have effects of its own, so this asks what it is first. -1 with errno. */
+static int open_input(const char *path)
+{
+        struct stat st;
+        if (stat(path, &st) < 0)
+                return -1;
+        bool device = (S_ISCHR(st.st_mode) && !is_dev_null(&st)) || S_ISBLK(st.st_mode);
+        return open(path, (device ? O_PATH : O_RDONLY) | O_CLOEXEC | O_NOCTTY);
+}
+
 /* Reads what the caller may read: a file, or a pipe that ends. Directories have nothing to read. */
 static int read_input(const char *what, const char *path, size_t max, char **ret_data, size_t *ret_size,
     unsigned *ret_mode, struct error *err)
 {
         static const char hint[] = "check the path and its permissions";
-        _cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+        _cleanup_(closep) int fd = open_input(path);
         struct stat st;
         if (fd < 0 || fstat(fd, &st) < 0)
                 return error_set(err, ERROR_INPUT, errno, hint, "%s %s can't be read", what, path);
         if (S_ISDIR(st.st_mode))
                 return error_set(err, ERROR_INPUT, EISDIR, "name a file", "%s %s can't be read", what, path);
+        if (!S_ISREG(st.st_mode) && !S_ISFIFO(st.st_mode) && !is_dev_null(&st))
+                return error_set(err, ERROR_INPUT, 0, "name a regular file or a pipe",
+                    "%s %s is a device or socket", what, path);
         int r = fd_read_whole(fd, max, ret_data, ret_size);
         if (r == -EFBIG)
                 return error_set(err, ERROR_INPUT, EFBIG,

@@ -208,8 +208,7 @@ static void execute(mai_sandbox *sandbox, const mai_request *request, struct pre
 {
         /* Numeric libraries size their thread pools by the machine unless told. */
         char omp[40], openblas[40];
-        unsigned threads = (unsigned)prepared->spec.limits.cpu_count;
-        threads += prepared->spec.limits.cpu_count > threads;
+        unsigned threads = whole_cpus(prepared->spec.limits.cpu_count);
         (void)snprintf(omp, sizeof omp, "OMP_NUM_THREADS=%u", MAX(threads, 1U));
         (void)snprintf(openblas, sizeof openblas, "OPENBLAS_NUM_THREADS=%u", MAX(threads, 1U));
         const char *const environment[] = {

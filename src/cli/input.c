@@ -117,6 +117,22 @@ int input_open(const char *path, struct input *ret, struct error *err)
         return 0;
 }
 
+/*
+ * Opens the same pipe or file anew: what the program does to its descriptor (O_NONBLOCK, its place in a
+ * file) is not done to the caller's.
+ */
+static int open_again(int fd, struct input *ret, struct error *err)
+{
+        char path[40];
+        (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+        int again = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+        if (again < 0)
+                return error_set(
+                    err, ERROR_USAGE, errno, "it must be readable, and /proc mounted", "standard input");
+        ret->fd = ret->opened = again;
+        return 0;
+}
+
 int input_inherit(struct input *ret, struct error *err)
 {
         struct stat status;
@@ -126,12 +142,25 @@ int input_inherit(struct input *ret, struct error *err)
                 /* A pipe opened for both directions would never end for its reader. */
                 int flags = fcntl(STDIN_FILENO, F_GETFL);
                 if (flags >= 0 && (flags & O_ACCMODE) == O_RDONLY)
-                        ret->fd = STDIN_FILENO;
-                else if (flags >= 0 && (flags & O_ACCMODE) == O_RDWR)
+                        return open_again(STDIN_FILENO, ret, err);
+                if (flags >= 0 && (flags & O_ACCMODE) == O_RDWR)
                         return start_pump(STDIN_FILENO, ret, err);
                 return 0;
         }
-        if (S_ISREG(status.st_mode) || S_ISSOCK(status.st_mode))
+        if (S_ISREG(status.st_mode)) {
+                /* From where the caller stands, without moving on its place: a shell's loop may read the
+                 * same file. */
+                off_t place = lseek(STDIN_FILENO, 0, SEEK_CUR);
+                int r = open_again(STDIN_FILENO, ret, err);
+                if (r < 0)
+                        return r;
+                int fd = take_fd(&ret->opened); /* the thread's, for as long as the process lives */
+                if (lseek(fd, place, SEEK_SET) < 0)
+                        return error_set(
+                            err, ERROR_USAGE, errno, SEE_HELP, "finding the place in standard input");
+                return start_pump(fd, ret, err);
+        }
+        if (S_ISSOCK(status.st_mode))
                 return start_pump(STDIN_FILENO, ret, err);
         return 0; /* a terminal or device: empty input */
 }

@@ -28,8 +28,9 @@ struct init {
         struct strbuf spec;
         struct program program;
         uint32_t reaped;
-        bool exited;   /* EXITED was sent */
-        char *payload; /* one frame */
+        uint32_t killed; /* found running at the end, and killed */
+        bool exited;     /* EXITED was sent */
+        char *payload;   /* one frame */
 };
 
 _Noreturn void init_fail(int socket, const struct setup_failure *failure)
@@ -55,6 +56,7 @@ static void send_exited(struct init *init, int wait_status, const struct rusage 
         struct guest_exited exited = {
             .wait_status = wait_status,
             .reaped = init->reaped,
+            .killed = init->killed,
             .user_usec = (uint64_t)usage->ru_utime.tv_sec * USEC_PER_SEC + (uint64_t)usage->ru_utime.tv_usec,
             .system_usec =
                 (uint64_t)usage->ru_stime.tv_sec * USEC_PER_SEC + (uint64_t)usage->ru_stime.tv_usec,
@@ -81,6 +83,8 @@ static void kill_everyone(struct init *init)
                                 init->program.ended = true;
                                 init->program.wait_status = status;
                                 init->program.usage = usage;
+                        } else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) {
+                                init->killed++;
                         }
                 }
                 if (pid < 0 || clock_now() > deadline)

@@ -27,7 +27,6 @@ static const struct {
     {CONTROLLER_PIDS, "pids", ROOT "/pids"},
     {CONTROLLER_CPU, "cpu", ROOT "/cpu"},
     {CONTROLLER_CPUACCT, "cpuacct", ROOT "/cpuacct"},
-    {CONTROLLER_CPUSET, "cpuset", ROOT "/cpuset"},
 };
 
 /* ---- Finding the hierarchies ---- */
@@ -133,14 +132,11 @@ static void find_v2(struct cgroup_host *host, const char *text)
                         if (!strstr(enabled, "memory") || !strstr(enabled, "pids") ||
                             !strstr(enabled, "cpu"))
                                 (void)fd_write_file(fd, "cgroup.subtree_control", "+memory +pids +cpu");
-                        (void)fd_write_file(fd, "cgroup.subtree_control", "+cpuset");
                         if (fd_read_small(fd, "cgroup.subtree_control", enabled, sizeof enabled) > 0 &&
                             strstr(enabled, "memory") && strstr(enabled, "pids")) {
                                 host->version = 2;
                                 host->controllers = 1U << CONTROLLER_UNIFIED | 1U << CONTROLLER_MEMORY |
                                                     1U << CONTROLLER_PIDS | 1U << CONTROLLER_CPU;
-                                if (strstr(enabled, "cpuset"))
-                                        host->controllers |= 1U << CONTROLLER_CPUSET;
                                 host->parents[CONTROLLER_UNIFIED] = take_fd(&fd);
                                 (void)snprintf(
                                     host->paths[CONTROLLER_UNIFIED], LAUNCHER_PATH_SIZE, "%s", path);
@@ -202,24 +198,6 @@ static int write_limit(struct cgroup *cgroup, int directory, const struct limit 
             "writing %s to cgroup file %s", limit->value, limit->file);
 }
 
-/* "0,3-4" for a mask of CPUs. */
-static void format_cpus(const uint64_t cpus[LAUNCHER_CPU_WORDS], char *text, size_t size)
-{
-        size_t at = 0;
-        text[0] = '\0';
-        for (unsigned cpu = 0; cpu < LAUNCHER_CPU_WORDS * 64; cpu++)
-                if (cpus[cpu / 64] >> (cpu % 64) & 1 && at + 8 < size)
-                        at += (size_t)snprintf(text + at, size - at, "%s%u", at ? "," : "", cpu);
-}
-
-static bool wants_cpus(const struct launcher_create *create)
-{
-        for (size_t i = 0; i < LAUNCHER_CPU_WORDS; i++)
-                if (create->cpus[i])
-                        return true;
-        return false;
-}
-
 static int make_directory(const struct cgroup_host *host, struct cgroup *cgroup,
     enum launcher_controller controller, struct setup_failure *failure)
 {
@@ -250,15 +228,6 @@ int cgroup_make_unified(const struct cgroup_host *host, const struct launcher_cr
         if (host->version == 0 || !(host->controllers & (1U << CONTROLLER_UNIFIED)))
                 return -ENOENT;
         return make_directory(host, cgroup, CONTROLLER_UNIFIED, failure);
-}
-
-static int copy_file(int from, int to, const char *file)
-{
-        char text[4096];
-        ssize_t n = fd_read_small(from, file, text, sizeof text);
-        if (n < 0)
-                return (int)n;
-        return fd_write_file(to, file, text);
 }
 
 static int make_v1(const struct cgroup_host *host, const struct launcher_create *create,
@@ -339,36 +308,6 @@ static int make_v2(const struct cgroup_host *host, const struct launcher_create 
         return 0;
 }
 
-/* The number of CPUs seen. v1 wants memory nodes named too, before a process may enter. */
-static int restrict_cpus(const struct cgroup_host *host, const struct launcher_create *create,
-    struct cgroup *cgroup, struct setup_failure *failure)
-{
-        if (!wants_cpus(create))
-                return 0;
-        enum launcher_controller where = host->version == 2 ? CONTROLLER_UNIFIED : CONTROLLER_CPUSET;
-        int r = -ENOENT;
-        if (host->controllers & (1U << CONTROLLER_CPUSET)) {
-                r = make_directory(host, cgroup, where, failure);
-                if (r < 0)
-                        return r;
-                struct limit cpus = {where, "cpuset.cpus", "", "cpu_count", ENFORCE_CPUSET};
-                format_cpus(create->cpus, cpus.value, sizeof cpus.value);
-                r = host->version == 1
-                        ? copy_file(host->parents[where], cgroup->directories[where], "cpuset.mems")
-                        : 0;
-                if (r == 0)
-                        r = fd_write_file(cgroup->directories[where], cpus.file, cpus.value);
-                if (r == 0)
-                        return 0;
-        }
-        if (create->degraded_allowed & (1U << ENFORCE_CPUSET)) {
-                cgroup->degraded |= 1U << ENFORCE_CPUSET;
-                return 0;
-        }
-        return failure_unenforced(failure, -r, "cpu_count",
-            "delegate the cpuset controller, or pass --allow-degraded cpuset", "restricting the CPUs seen");
-}
-
 int cgroup_make(const struct cgroup_host *host, const struct launcher_create *create, struct cgroup *cgroup,
     struct setup_failure *failure)
 {
@@ -378,14 +317,11 @@ int cgroup_make(const struct cgroup_host *host, const struct launcher_create *cr
                         return failure_unenforced(failure, 0, "mem_limit",
                             "run as root or in a delegated cgroup, or pass --allow-degraded cgroup", "%s",
                             host->problem);
-                cgroup->degraded |= 1U << ENFORCE_CGROUP | 1U << ENFORCE_CPUSET | 1U << ENFORCE_SWAP;
+                cgroup->degraded |= 1U << ENFORCE_CGROUP | 1U << ENFORCE_SWAP;
                 return 0;
         }
-        int r = host->version == 2 ? make_v2(host, create, cgroup, failure)
-                                   : make_v1(host, create, cgroup, failure);
-        if (r < 0)
-                return r;
-        return restrict_cpus(host, create, cgroup, failure);
+        return host->version == 2 ? make_v2(host, create, cgroup, failure)
+                                  : make_v1(host, create, cgroup, failure);
 }
 
 int cgroup_attach(const struct cgroup *cgroup, pid_t pid, struct setup_failure *failure)

@@ -60,22 +60,25 @@ static int keep_descriptors(int guest, int *go, struct setup_failure *failure)
             dup3(high_go, KEPT_GO, O_CLOEXEC) < 0)
                 return failure_set(failure, errno, NULL, NULL, "keeping descriptors");
         *go = KEPT_GO;
-        if (DEFENCE("close-fds") &&
-            (fd_close_from(FIRST_UNUSED_FD) < 0 || close(LAUNCHER_SOCKET_FD) < 0))
+        if (DEFENCE("close-fds") && (fd_close_from(FIRST_UNUSED_FD) < 0 || close(LAUNCHER_SOCKET_FD) < 0))
                 return failure_set(failure, errno, NULL, NULL, "closing descriptors");
         return 0;
 }
 
-static void affine(const struct launcher_create *create)
+/*
+ * The CPUs that the container sees. Not by a cpuset: writing one rebuilds the scheduling domains of the
+ * whole host, which takes milliseconds. The filter keeps the program from widening it.
+ */
+static int take_cpus(const struct launcher_create *create, struct setup_failure *failure)
 {
         cpu_set_t set;
         CPU_ZERO(&set);
         for (unsigned cpu = 0; cpu < CPU_SETSIZE && cpu < LAUNCHER_CPU_WORDS * 64; cpu++)
                 if (create->cpus[cpu / 64] >> (cpu % 64) & 1)
                         CPU_SET(cpu, &set);
-        if (CPU_COUNT(&set) > 0)
-                (void)sched_setaffinity(
-                    0, sizeof set, &set); /* the cpuset is what holds; this is what is seen without one */
+        return sched_setaffinity(0, sizeof set, &set) < 0
+                   ? failure_set(failure, errno, "cpu_count", NULL, "restricting the CPUs")
+                   : 0;
 }
 
 /* The working directory must be inside: a host directory as cwd is a way out (CVE-2024-21626). */
@@ -118,10 +121,10 @@ _Noreturn void child_main(const struct launcher_create *create, int guest, int g
                 r = leave_session(&failure);
         if (r == 0)
                 r = verify_inside(&failure);
+        if (r == 0)
+                r = take_cpus(create, &failure);
         if (r < 0)
                 init_fail(KEPT_GUEST, &failure);
-        if (create->degraded_allowed & (1U << ENFORCE_CPUSET))
-                affine(create); /* in place of a cpuset that may not be there: seen, though not enforced */
         steps[1] = clock_now() - begun;
 
         /* 3. Not a step further before every limit holds. Only now is our cgroup the one to be the root of

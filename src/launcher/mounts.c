@@ -31,19 +31,38 @@ int mount_new(const char *type, const struct mount_option *options, size_t n, un
 
 int mount_copy(int directory, const char *path, bool recursive)
 {
-        unsigned flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW | (recursive ? AT_RECURSIVE : 0U) |
-                         (*path ? 0U : AT_EMPTY_PATH);
+        unsigned flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW |
+                         (recursive ? AT_RECURSIVE : 0U) | (*path ? 0U : AT_EMPTY_PATH);
         return result(syscall(SYS_open_tree, directory, path, flags));
+}
+
+/* The place that `path` names inside of `root`, with no link followed: an O_PATH descriptor or -errno. */
+static int open_place(int root, const char *path)
+{
+        struct open_how how = {.flags = O_PATH | O_CLOEXEC | O_NOFOLLOW,
+            .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS};
+        return result(syscall(SYS_openat2, root, path, &how, sizeof how));
+}
+
+static int move_to(int mount, int place)
+{
+        return result(syscall(
+            SYS_move_mount, mount, "", place, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH));
 }
 
 int mount_attach(int mount, int root, const char *path)
 {
-        struct open_how how = {.flags = O_PATH | O_CLOEXEC | O_NOFOLLOW,
-            .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS};
-        _cleanup_(closep) int target = result(syscall(SYS_openat2, root, path, &how, sizeof how));
-        if (target < 0)
-                return target;
-        return result(syscall(SYS_move_mount, mount, "", target, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH));
+        _cleanup_(closep) int place = open_place(root, path);
+        return place < 0 ? place : move_to(mount, place);
+}
+
+int mount_cover(const char *cover, int root, const char *path)
+{
+        _cleanup_(closep) int place = open_place(root, path);
+        if (place < 0)
+                return place;
+        _cleanup_(closep) int copy = mount_copy(AT_FDCWD, cover, false);
+        return copy < 0 ? copy : move_to(copy, place);
 }
 
 int mount_restrict(int mount, unsigned attributes, bool recursive)

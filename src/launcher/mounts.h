@@ -24,6 +24,10 @@ int mount_copy(int directory, const char *path, bool recursive);
  */
 int mount_attach(int mount, int root, const char *path);
 
+/* Covers `path` below `root` with a copy of the mount at `cover`. 0, -ENOENT if there is nothing to cover,
+ * or -errno. */
+int mount_cover(const char *cover, int root, const char *path);
+
 /* Sets MOUNT_ATTR_* on a mount, and on those below it. 0 or -errno. */
 int mount_restrict(int mount, unsigned attributes, bool recursive);
 

@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
@@ -17,8 +18,9 @@
 #define STAGING_PROC "proc"   /* the host's: a new /proc may only be mounted where a full one is in sight */
 #define STAGING_EMPTY "empty" /* a directory and a file to cover things with */
 #define STAGING_BLANK "blank"
-#define STAGING_ETC "etc" /* where mounts have to be attached so that copies can be taken of parts of them  \
-                           */
+#define STAGING_ETC                                                                                         \
+        "etc" /* where mounts have to be attached so that copies can be taken of parts of them              \
+               */
 #define STAGING_FILES "files"
 
 #define PLAIN (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
@@ -30,11 +32,9 @@
 static const char *const etc_files[] = {
     "ld.so.cache", /* the dynamic loader: without it every library is searched for */
     "localtime",   /* time zone */
-    "timezone",
-    "os-release", /* platform.freedesktop_os_release() */
-    "debian_version",
-    "mime.types", /* mimetypes */
-    "services",   /* socket.getservbyname() */
+    "os-release",  /* platform.freedesktop_os_release() */
+    "mime.types",  /* mimetypes */
+    "services",    /* socket.getservbyname() */
     "protocols",
     "matplotlibrc",    /* Debian's default for matplotlib */
     "ssl/openssl.cnf", /* ssl */
@@ -174,14 +174,11 @@ static int copy_etc_file(int root, int host_etc, const char *name, struct setup_
         _cleanup_(closep) int file = openat(host_etc, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
         if (file < 0)
                 return 0; /* not ours to read */
-        char *text;
-        size_t size;
-        int r = fd_read_whole(file, ETC_FILE_MAX, &text, &size);
-        if (r < 0)
-                return failure_set(failure, -r, NULL, NULL, "reading /etc/%s", name);
-        r = write_new_file(root, path, text, size, failure);
-        free(text);
-        return r;
+        _cleanup_(closep) int copy = openat(root, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+        ssize_t n = copy < 0 ? -1 : 1;
+        while (n > 0)
+                n = sendfile(copy, file, NULL, ETC_FILE_MAX);
+        return n < 0 ? failure_set(failure, errno, NULL, NULL, "copying /etc/%s", name) : 0;
 }
 
 static int fill_etc(int staging, int root, struct setup_failure *failure)
@@ -375,6 +372,28 @@ int tree_prepare(int *ret_proc, struct setup_failure *failure)
         return 0;
 }
 
+/*
+ * There is no /sys but for what the C library asks about the number of CPUs, so that os.cpu_count() is what
+ * the container may use and not what the host has.
+ */
+static int show_cpus(int root, const struct launcher_create *create, struct setup_failure *failure)
+{
+        static const char *const levels[] = {
+            "sys", "sys/devices", "sys/devices/system", "sys/devices/system/cpu"};
+        for (size_t i = 0; i < ARRAY_SIZE(levels); i++) {
+                int r = make_directory(root, levels[i], 0755, failure);
+                if (r < 0)
+                        return r;
+        }
+        int count = 0;
+        for (size_t i = 0; i < LAUNCHER_CPU_WORDS; i++)
+                count += __builtin_popcountll(create->cpus[i]);
+        char text[32];
+        int n = count > 1 ? snprintf(text, sizeof text, "0-%d\n", count - 1)
+                          : snprintf(text, sizeof text, "0\n");
+        return write_new_file(root, "sys/devices/system/cpu/online", text, (size_t)n, failure);
+}
+
 int tree_finish(const struct launcher_create *create, struct setup_failure *failure)
 {
         _cleanup_(closep) int root = open("/" STAGING_ROOT, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -394,6 +413,7 @@ int tree_finish(const struct launcher_create *create, struct setup_failure *fail
             create->hostname);
         if (r == 0)
                 r = write_new_file(root, "etc/hosts", text, (size_t)n, failure);
+        r = r == 0 ? show_cpus(root, create, failure) : r;
         n = snprintf(text, sizeof text, "%s\n", create->hostname);
         if (r == 0)
                 r = write_new_file(root, "etc/hostname", text, (size_t)n, failure);
@@ -402,7 +422,8 @@ int tree_finish(const struct launcher_create *create, struct setup_failure *fail
         if ((create->flags & LAUNCHER_READ_WRITE_ROOT) || !DEFENCE("read-only"))
                 return 0;
         r = mount_restrict(root, MOUNT_ATTR_RDONLY, true);
-        return r < 0 ? failure_set(failure, -r, "read_only", NULL, "making the container's root read-only") : 0;
+        return r < 0 ? failure_set(failure, -r, "read_only", NULL, "making the container's root read-only")
+                     : 0;
 }
 
 /* ---- Entering ---- */
@@ -457,13 +478,10 @@ static int add_proc(
         if (!DEFENCE("proc-mask"))
                 return 0;
         for (size_t i = 0; i < ARRAY_SIZE(proc_masks); i++) {
-                if (faccessat(root, proc_masks[i].path, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
-                        continue; /* this kernel does not have it */
-                _cleanup_(closep) int cover = mount_copy(
-                    AT_FDCWD, proc_masks[i].directory ? "/" STAGING_EMPTY : "/" STAGING_BLANK, false);
-                r = cover < 0 ? cover : mount_attach(cover, root, proc_masks[i].path);
-                if (r == 0)
-                        continue;
+                r = mount_cover(proc_masks[i].directory ? "/" STAGING_EMPTY : "/" STAGING_BLANK, root,
+                    proc_masks[i].path);
+                if (r == 0 || r == -ENOENT)
+                        continue; /* not every kernel has all of them */
                 if (!(create->degraded_allowed & (1U << ENFORCE_PROC)))
                         return failure_unenforced(failure, -r, "read_only", "pass --allow-degraded proc",
                             "covering /%s", proc_masks[i].path);

@@ -60,12 +60,12 @@ double policy_absolute(
                 return NAN;
         if (key->type == TYPE_CPUS)
                 return MAX(value->number * host->cpus, key->least);
-        return MAX(floor(value->number * (double)host->memory), key->least);
+        return MAX((double)(uint64_t)(value->number * (double)host->memory), key->least);
 }
 
 double policy_derived_cpu_time(double cpu_count, double timeout)
 {
-        return MIN(ceil(cpu_count) * timeout + 1, policy_keys[KEY_CPU_TIME].most);
+        return MIN(whole_cpus(cpu_count) * timeout + 1, policy_keys[KEY_CPU_TIME].most);
 }
 
 /* The value as found by the order of the file; for untrusted and unknown the smaller of built-in and top

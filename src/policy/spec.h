@@ -23,6 +23,13 @@ struct limits {
         uint64_t open_files;   /* descriptors of one process */
 };
 
+/* How many CPUs a count that may be a fraction comes to: the number that a container sees. */
+static inline unsigned whole_cpus(double cpu_count)
+{
+        unsigned whole = (unsigned)cpu_count;
+        return whole + (cpu_count > whole);
+}
+
 enum network_mode {
         NETWORK_NONE,
         NETWORK_DEPENDENCIES,

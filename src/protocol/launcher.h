@@ -49,7 +49,6 @@ enum launcher_controller {
         CONTROLLER_PIDS,
         CONTROLLER_CPU,
         CONTROLLER_CPUACCT, /* v1 only; v2 has it in cpu */
-        CONTROLLER_CPUSET,
         CONTROLLER_UNIFIED, /* a v2 hierarchy: the only one, or beside v1 for cgroup.kill */
         CONTROLLER_COUNT_,
 };
@@ -85,7 +84,7 @@ struct launcher_create {
         uint64_t cpu_quota_usec; /* per cpu_period_usec */
         uint64_t cpu_period_usec;
         uint64_t capabilities;             /* 0 unless unsafe */
-        uint64_t cpus[LAUNCHER_CPU_WORDS]; /* bit mask of CPUs it may run on; all zero: no restriction */
+        uint64_t cpus[LAUNCHER_CPU_WORDS]; /* bit mask of the CPUs it may run on; never empty */
         char hostname[64];
 };
 

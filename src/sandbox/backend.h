@@ -71,6 +71,7 @@ struct container_event {
                 struct {
                         int wait_status;
                         unsigned reaped;
+                        unsigned killed; /* descendants that were still running, and killed */
                 } exited;
                 struct {
                         const char

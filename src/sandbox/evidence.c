@@ -154,8 +154,7 @@ static int check_cgroup(
 static int check_rest(const struct evidence *evidence, const struct container_spec *spec, struct error *err)
 {
         const struct limits *limits = &spec->limits;
-        unsigned cpus = (unsigned)limits->cpu_count;
-        cpus += limits->cpu_count > cpus;
+        unsigned cpus = whole_cpus(limits->cpu_count);
         if ((evidence->cpus_allowed == 0 || evidence->cpus_allowed > cpus) &&
             !waived(evidence, spec, ENFORCE_CPUSET))
                 return MISMATCH(err, "cpu_count: the policy lets %u CPUs be seen, the program may run on %u",

@@ -198,6 +198,7 @@ static void on_exited(struct run *run, struct container_event *event)
         bool by_us = run->phase == PHASE_KILLING;
         run->exited = true;
         run->wait_status = event->exited.wait_status;
+        run->result->processes_killed = event->exited.killed;
         run_enter(run, PHASE_DRAINING, DRAIN_DEADLINE);
         run->ended_at = run->phase_since;
         /* What it left running goes too, so that nobody holds the pipes or writes while files are collected.
@@ -257,7 +258,7 @@ static void on_destroyed(struct run *run, struct container_event *event)
 {
         struct result *result = run->result;
         result->cleanup_complete = event->destroyed.complete;
-        result->processes_killed = event->destroyed.processes_killed;
+        result->processes_killed += event->destroyed.processes_killed;
         if (event->destroyed.leftover)
                 result->leftover = strdup(event->destroyed.leftover);
         run->destroyed = true;

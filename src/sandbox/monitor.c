@@ -21,12 +21,11 @@ static uint64_t earliest_end(const struct monitor *monitor, uint64_t used, uint6
 
 void monitor_start(struct monitor *monitor, const struct container_spec *spec, uint64_t now)
 {
-        unsigned whole = (unsigned)spec->limits.cpu_count;
         *monitor = (struct monitor){
             .started = now,
             .interval = MAX(to_nsec(spec->monitoring_interval), NSEC_PER_MSEC),
             .cpu_limit = to_nsec(spec->limits.cpu_time),
-            .parallel = MAX(whole + (spec->limits.cpu_count > whole), 1U),
+            .parallel = MAX(whole_cpus(spec->limits.cpu_count), 1U),
             .max_samples = spec->monitoring_samples,
             .stride = 1,
             .last_time = now,

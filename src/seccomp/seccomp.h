@@ -16,7 +16,9 @@ enum seccomp_verdict {
         VERDICT_ENOSYS, /* as if the kernel were older: libc falls back. Also everything that the table does
                            not name */
         VERDICT_NOTIFY, /* denied with EPERM by the supervisor, which counts it as `syscall_denied` */
-        VERDICT_ENOTTY, /* ioctl requests outside the list */
+        VERDICT_BROKERED,     /* done by the supervisor for the caller, within its bounds; EPERM where nobody
+                                 listens */
+        VERDICT_ENOTTY,       /* ioctl requests outside the list */
         VERDICT_EAFNOSUPPORT, /* socket families outside the list */
 };
 

@@ -75,7 +75,7 @@ static const struct seccomp_call identity[] = {
 };
 
 static const struct seccomp_call scheduling[] = {
-        CALL(sched_yield), CALL(sched_getaffinity), CALL(sched_setaffinity), CALL(sched_getscheduler),
+        CALL(sched_yield), CALL(sched_getaffinity), CALL(sched_getscheduler),
         CALL(sched_setscheduler), CALL(sched_getparam), CALL(sched_setparam), CALL(sched_getattr),
         CALL(sched_setattr), CALL(sched_get_priority_max), CALL(sched_get_priority_min),
         CALL(sched_rr_get_interval), CALL(getpriority), CALL(setpriority), CALL(ioprio_get),
@@ -118,6 +118,10 @@ static const struct seccomp_call obsolete[] = {
 
 static const struct seccomp_call sync_all[] = {
         CALL(sync),
+};
+
+static const struct seccomp_call affinity[] = {
+        CALL(sched_setaffinity),
 };
 
 static const struct seccomp_call own_filter[] = {
@@ -175,7 +179,7 @@ const struct seccomp_group seccomp_groups[] = {
                 "programs set the ids that they already have; to others the kernel says no for want of "
                 "capabilities"),
         GROUP(scheduling, VERDICT_ALLOW, "Scheduling and limits",
-                "lowering is free, raising needs capabilities, and the cpuset and CPU quota hold"),
+                "lowering is free, raising needs capabilities, and the CPU quota holds"),
         GROUP(sockets, VERDICT_ALLOW, "Sockets",
                 "loopback of the container's own network namespace; every other family is kernel code "
                 "that nothing ordinary needs (AF_ALG, AF_VSOCK, AF_NETLINK, AF_PACKET, AF_XDP)"),
@@ -193,6 +197,10 @@ const struct seccomp_group seccomp_groups[] = {
         GROUP(sync_all, VERDICT_EPERM, "sync",
                 "would flush every file system of the host; it returns nothing, and nothing in the "
                 "container needs it"),
+        GROUP(affinity, VERDICT_BROKERED, "CPU affinity",
+                "the affinity given at the start is how many CPUs a container sees (a cpuset would rebuild "
+                "the scheduling domains of the whole host for every run), so the supervisor keeps it from "
+                "being widened"),
         GROUP(own_filter, VERDICT_EPERM, "Own filters",
                 "a program's own filter outranks ours: it could hide what ours reports"),
         GROUP(others, VERDICT_EPERM, "Other processes", "compare or steer the memory of other processes"),

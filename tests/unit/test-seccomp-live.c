@@ -241,7 +241,7 @@ static int standard_library(void)
             "os.replace('g', 'gg')\n"
             "k = os.memfd_create('m'); os.write(k, b'x'); os.close(k); os.eventfd(1); os.getrandom(8); "
             "os.pipe()\n"
-            "os.sched_setaffinity(0, os.sched_getaffinity(0)); os.sched_getscheduler(0); os.nice(0); "
+            "os.sched_getaffinity(0); os.sched_getscheduler(0); os.nice(0); "
             "os.getloadavg()\n"
             "os.setsid() if os.fork() == 0 and not os._exit(0) else os.wait()\n"
             "n = os.fork()\n"

@@ -46,7 +46,7 @@ static const char allowed[] =
     "removexattr rename renameat renameat2 restart_syscall rmdir rseq rt_sigaction rt_sigpending "
     "rt_sigprocmask rt_sigqueueinfo rt_sigreturn rt_sigsuspend rt_sigtimedwait rt_tgsigqueueinfo "
     "sched_get_priority_max sched_get_priority_min sched_getaffinity sched_getattr sched_getparam "
-    "sched_getscheduler sched_rr_get_interval sched_setaffinity sched_setattr sched_setparam "
+    "sched_getscheduler sched_rr_get_interval sched_setattr sched_setparam "
     "sched_setscheduler sched_yield select semctl semget semop semtimedop sendfile sendmmsg sendmsg "
     "sendto set_mempolicy set_mempolicy_home_node set_robust_list set_tid_address setfsgid setfsuid "
     "setgid setgroups setitimer setpgid setpriority setregid setresgid setresuid setreuid setsid "
@@ -65,7 +65,7 @@ static const char reported[] =
     "fsopen fspick init_module io_uring_enter io_uring_register io_uring_setup ioperm iopl "
     "kexec_file_load kexec_load keyctl lookup_dcookie mount mount_setattr move_mount "
     "name_to_handle_at open_by_handle_at open_tree perf_event_open pidfd_getfd pivot_root "
-    "process_vm_readv process_vm_writev ptrace quotactl quotactl_fd reboot request_key setdomainname "
+    "process_vm_readv process_vm_writev ptrace quotactl quotactl_fd reboot request_key sched_setaffinity setdomainname "
     "sethostname setns settimeofday swapoff swapon syslog umount2 unshare userfaultfd";
 
 /* clang-format on */

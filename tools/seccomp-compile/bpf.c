@@ -96,10 +96,11 @@ static label put_verdict(struct writer *writer, enum seccomp_verdict verdict)
             [VERDICT_EPERM] = SECCOMP_RET_ERRNO | EPERM,
             [VERDICT_ENOSYS] = SECCOMP_RET_ERRNO | ENOSYS,
             [VERDICT_NOTIFY] = SECCOMP_RET_USER_NOTIF,
+            [VERDICT_BROKERED] = SECCOMP_RET_USER_NOTIF,
             [VERDICT_ENOTTY] = SECCOMP_RET_ERRNO | ENOTTY,
             [VERDICT_EAFNOSUPPORT] = SECCOMP_RET_ERRNO | EAFNOSUPPORT,
         };
-        if (verdict == VERDICT_NOTIFY && !writer->with_notify)
+        if ((verdict == VERDICT_NOTIFY || verdict == VERDICT_BROKERED) && !writer->with_notify)
                 verdict = VERDICT_EPERM;
         return put_return(writer, actions[verdict]);
 }

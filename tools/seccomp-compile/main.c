@@ -18,6 +18,7 @@ static const char *verdict_words(enum seccomp_verdict verdict)
             [VERDICT_EPERM] = "EPERM",
             [VERDICT_ENOSYS] = "ENOSYS",
             [VERDICT_NOTIFY] = "notify",
+            [VERDICT_BROKERED] = "brokered",
             [VERDICT_ENOTTY] = "ENOTTY",
             [VERDICT_EAFNOSUPPORT] = "EAFNOSUPPORT",
         };

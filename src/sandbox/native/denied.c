@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sandbox/native/denied.h"
 
+#include "sandbox/native/affinity.h"
 #include "seccomp/seccomp.h"
 
 #include <linux/seccomp.h>
 #include <sys/ioctl.h>
+#include <sys/syscall.h>
 
 static int count(struct denied *denied, int number)
 {
@@ -32,6 +34,9 @@ int denied_answer(struct denied *denied)
                 return errno == EINTR || errno == ENOENT ? -EAGAIN
                                                          : -errno; /* ENOENT: the caller died meanwhile */
         struct seccomp_notif_resp answer = {.id = call.id, .error = -EPERM};
+        bool brokered = call.data.nr == SYS_sched_setaffinity;
+        if (brokered)
+                answer.error = affinity_broker(denied->listener, &call, denied->cpus, LAUNCHER_CPU_WORDS);
         (void)ioctl(denied->listener, SECCOMP_IOCTL_NOTIF_SEND, &answer); /* fails only if the caller died */
-        return count(denied, call.data.nr);
+        return brokered ? -EAGAIN : count(denied, call.data.nr);
 }

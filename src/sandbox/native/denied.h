@@ -2,17 +2,18 @@
 /*
  * System calls that no ordinary program makes wait for an answer from here: it is always EPERM, and they are
  * counted. The kernel's notification tells the number; arguments are not looked at, so there is nothing to
- * race.
+ * race. The one call that is done for the caller instead is sched_setaffinity (affinity.h).
  */
 #pragma once
 
-#include "util/common.h"
+#include "protocol/launcher.h"
 
 /* Distinct calls told apart; what comes on top is counted under the last name. */
 #define DENIED_NAMES_MAX 32
 
 struct denied {
-        int listener; /* -1: none */
+        int listener;                      /* -1: none */
+        uint64_t cpus[LAUNCHER_CPU_WORDS]; /* that the container may use */
         struct {
                 const char *name; /* static */
                 uint64_t count;
@@ -24,5 +25,8 @@ struct denied {
                 .listener = -1                                                                              \
         }
 
-/* Answers one waiting call. Returns the index in `calls` of what it was, or -errno (-EAGAIN: none waits). */
+/*
+ * Answers one waiting call. Returns the index in `calls` of what it was, or -errno (-EAGAIN: none waits, or
+ * it was not one to count).
+ */
 int denied_answer(struct denied *denied);

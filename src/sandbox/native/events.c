@@ -35,6 +35,7 @@ static int vanished(struct container *c, struct container_event *event, const ch
                 event->type = CONTAINER_EXITED;
                 event->exited.wait_status = SIGKILL;
                 event->exited.reaped = 0;
+                event->exited.killed = 0;
                 return 0;
         }
         c->lost = true;
@@ -235,6 +236,7 @@ static int on_exited(struct container *c, const struct guest_frame *frame, struc
         event->type = CONTAINER_EXITED;
         event->exited.wait_status = exited.wait_status;
         event->exited.reaped = exited.reaped;
+        event->exited.killed = exited.killed;
         return 0;
 }
 

@@ -30,7 +30,7 @@ struct meter {
 };
 #define METER_INIT                                                                                          \
         {                                                                                                   \
-                .directories = {-1, -1, -1, -1, -1, -1}, .files = {-1, -1, -1, -1, -1, -1, -1, -1, -1},     \
+                .directories = {-1, -1, -1, -1, -1}, .files = {-1, -1, -1, -1, -1, -1, -1, -1, -1},         \
                 .oom_event = -1, .disk = -1                                                                 \
         }
 

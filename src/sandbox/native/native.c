@@ -5,7 +5,6 @@
 #include "util/fd.h"
 
 #include <fcntl.h>
-#include <math.h>
 #include <sched.h>
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
@@ -122,7 +121,7 @@ static struct container *native_free(struct container *c)
 }
 
 /* Opens what we watch. *ret_guest is the init's end of the guest channel. */
-static int open_descriptors(struct container *c, int *ret_guest, struct error *err)
+static int open_descriptors(struct container *c, uid_t owner, int *ret_guest, struct error *err)
 {
         c->buffer = malloc(OUTPUT_READ_SIZE);
         c->epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -135,6 +134,9 @@ static int open_descriptors(struct container *c, int *ret_guest, struct error *e
                 if (good) {
                         c->output[i] = ends[0];
                         c->output_ends[i] = ends[1];
+                        /* Its owner in there, so that it may open /dev/stdout anew. Without privileges it is
+                         * anyway. */
+                        (void)fchown(ends[1], owner, owner);
                         good = fd_set_nonblocking(ends[0], true) == 0;
                 }
         }
@@ -153,12 +155,11 @@ static int open_descriptors(struct container *c, int *ret_guest, struct error *e
 static void choose_cpus(double cpu_count, unsigned slot, uint64_t cpus[LAUNCHER_CPU_WORDS])
 {
         cpu_set_t ours;
-        unsigned wanted = (unsigned)ceil(cpu_count);
+        unsigned wanted = whole_cpus(cpu_count);
         if (sched_getaffinity(0, sizeof ours, &ours) < 0)
                 return;
         unsigned have = (unsigned)CPU_COUNT(&ours);
-        if (wanted >= have)
-                return; /* all of them: nothing to restrict */
+        wanted = MIN(wanted, have);
         unsigned first = (slot * wanted) % have;
         unsigned index = 0;
         for (unsigned cpu = 0; cpu < CPU_SETSIZE && cpu < LAUNCHER_CPU_WORDS * 64; cpu++) {
@@ -222,9 +223,10 @@ static int native_create(struct backend *backend, const struct container_spec *s
         struct launcher_create create;
         _cleanup_(closep) int guest = -1;
         describe(spec, id, slot, &create);
+        memcpy(c->denied.cpus, create.cpus, sizeof create.cpus);
         int r = take_launcher(backend, &c->launcher, err);
         if (r == 0)
-                r = open_descriptors(c, &guest, err);
+                r = open_descriptors(c, create.host_uid, &guest, err);
         if (r == 0)
                 r = launcher_send(&c->launcher, &create, LAUNCHER_CREATE, sizeof create, &guest, 1, err);
         if (r < 0) {

@@ -181,7 +181,7 @@ static bool in_cgroup(int proc, const struct meter *meter, const char *path)
                 enum launcher_controller controller;
                 const char *word;
         } lines[] = {{CONTROLLER_MEMORY, "memory"}, {CONTROLLER_PIDS, "pids"}, {CONTROLLER_CPU, "cpu"},
-            {CONTROLLER_CPUACCT, "cpuacct"}, {CONTROLLER_CPUSET, "cpuset"}, {CONTROLLER_UNIFIED, ""}};
+            {CONTROLLER_CPUACCT, "cpuacct"}, {CONTROLLER_UNIFIED, ""}};
         for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
                 if (meter->directories[lines[i].controller] < 0)
                         continue;
