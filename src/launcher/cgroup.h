@@ -30,7 +30,7 @@ struct cgroup {
 };
 #define CGROUP_INIT                                                                                         \
         {                                                                                                   \
-                .directories = { -1, -1, -1, -1, -1 }                                                   \
+                .directories = { -1, -1, -1, -1, -1 }                                                       \
         }
 
 /* Looks at /proc/self/cgroup and the mounts below /sys/fs/cgroup. Never fails: see version and problem. */

@@ -13,14 +13,11 @@
 #include "util/fd.h"
 
 #include <fcntl.h>
-#include <linux/landlock.h>
 #include <net/if.h>
 #include <sched.h>
 #include <sys/ioctl.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 
 static void send_message(
     void *message, enum launcher_message_type type, size_t size, const int *fds, size_t n)
@@ -102,19 +99,6 @@ static int prepare(struct host *host, struct setup_failure *failure)
         return r;
 }
 
-static void send_hello(const struct host *host)
-{
-        long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
-        struct launcher_hello hello = {
-            .cgroup_version = host->cgroups.version,
-            .controllers = host->cgroups.controllers,
-            .landlock_abi = abi > 0 ? (int32_t)abi : 0,
-            .privileged = host->privileged,
-        };
-        (void)snprintf(hello.cgroup_problem, sizeof hello.cgroup_problem, "%s", host->cgroups.problem);
-        send_message(&hello, LAUNCHER_HELLO, sizeof hello, NULL, 0);
-}
-
 /* ---- Requests ---- */
 
 static bool is_terminated(const char *text, size_t size)
@@ -176,6 +160,7 @@ static void on_create(
                 if (container->cgroup.directories[i] >= 0)
                         out[n++] = container->cgroup.directories[i];
         send_message(&message, LAUNCHER_CREATED, sizeof message, out, n);
+        tree_forget(); /* while the program runs, rather than at our end */
 }
 
 static void on_destroy(const struct host *host, struct container *container)
@@ -201,7 +186,7 @@ static void on_prune(const struct host *host, const struct launcher_prune *prune
         send_message(&message, LAUNCHER_DESTROYED, sizeof message, NULL, 0);
 }
 
-/* Serves requests until the library is gone. */
+/* Serves requests until the container is destroyed, or the library gone. */
 static void serve(const struct host *host, struct container *container)
 {
         for (;;) {
@@ -227,10 +212,11 @@ static void serve(const struct host *host, struct container *container)
                         (void)close(fds[i]);
                 if (good && message.header.type == LAUNCHER_PRUNE && (size_t)size == sizeof message.prune)
                         on_prune(host, &message.prune);
-                else if (good && message.header.type == LAUNCHER_DESTROY)
-                        on_destroy(host, container);
-                else
+                else {
+                        if (good && message.header.type == LAUNCHER_DESTROY)
+                                on_destroy(host, container);
                         return;
+                }
         }
 }
 
@@ -244,7 +230,6 @@ int main(void)
                 send_failure(&failure);
                 return 1;
         }
-        send_hello(&host);
         serve(&host, &container);
         struct launcher_destroyed ignored = {};
         container_destroy(&host, &container, &ignored);

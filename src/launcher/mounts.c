@@ -82,6 +82,11 @@ int mount_all_private(void)
         return result(syscall(SYS_mount, NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL));
 }
 
+void mount_detach(const char *path)
+{
+        (void)syscall(SYS_umount2, path, DETACH);
+}
+
 int mount_become_root(int fd)
 {
         if (fchdir(fd) < 0 || syscall(SYS_pivot_root, ".", ".") < 0)

@@ -37,5 +37,8 @@ int mount_on_top(int mount, const char *path);
 /* Makes every mount of this namespace private: nothing propagates in or out. */
 int mount_all_private(void);
 
+/* Lets go of the mount at `path` and those below it, now or as soon as nobody uses them. */
+void mount_detach(const char *path);
+
 /* Makes the mount at `fd` the root of this process and its namespace, and lets go of the old root. */
 int mount_become_root(int fd);

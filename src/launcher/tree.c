@@ -426,6 +426,13 @@ int tree_finish(const struct launcher_create *create, struct setup_failure *fail
                      : 0;
 }
 
+void tree_forget(void)
+{
+        static const char *const places[] = {"/" STAGING_ROOT, "/" STAGING_ETC, "/" STAGING_PROC};
+        for (size_t i = 0; i < ARRAY_SIZE(places); i++)
+                mount_detach(places[i]);
+}
+
 /* ---- Entering ---- */
 
 /* Entries of the writable file system that are ours: its root, three directories, HOME. */

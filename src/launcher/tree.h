@@ -29,5 +29,8 @@ int tree_finish(const struct launcher_create *create, struct setup_failure *fail
  */
 int tree_enter(const struct launcher_create *create, uint32_t *degraded, struct setup_failure *failure);
 
+/* In the launcher: lets go of the tree, of which the child has a copy. */
+void tree_forget(void);
+
 /* What Landlock leaves writable. NULL-terminated. */
 extern const char *const tree_writable[];

@@ -96,9 +96,9 @@ struct guest_exec_failed {
 };
 
 struct guest_exited {
-        int32_t wait_status;             /* as wait(2) gives it */
-        uint32_t reaped;                 /* orphans reaped so far */
-        uint32_t killed;                 /* processes that it left running, and that were killed for it */
+        int32_t wait_status; /* as wait(2) gives it */
+        uint32_t reaped;     /* orphans reaped so far */
+        uint32_t killed;     /* processes that it left running, and that were killed for it */
         uint32_t reserved;
         uint64_t user_usec, system_usec; /* of the program's process and the children it waited for */
         uint64_t max_rss_bytes;

@@ -4,15 +4,15 @@
  * in host byte order (both ends are one build: the launcher is embedded in the library), with descriptors
  * beside it.
  *
- *   launcher -> library   HELLO      once, when its template is ready, or FAILED
+ *   launcher -> library   FAILED     at any time, if it can't go on (in place of what was expected)
  *   library -> launcher   CREATE     + descriptors
  *   launcher -> library   CREATED    + descriptors, or FAILED
  *   library -> launcher   DESTROY    end the container and remove everything of it
  *   launcher -> library   DESTROYED
  *   library -> launcher   PRUNE      remove what a dead supervisor's container left; answered by DESTROYED
  *
- * The end of the stream, seen by the launcher, means that the library's process is gone: it destroys every
- * container and exits. One container at a time per launcher.
+ * A launcher makes one container; once that is destroyed it exits. The end of the stream means that the
+ * library's process is gone: it destroys the container then, too.
  */
 #pragma once
 
@@ -27,8 +27,7 @@
 #define LAUNCHER_PATH_SIZE 512
 
 enum launcher_message_type {
-        LAUNCHER_HELLO = 1,
-        LAUNCHER_CREATE,
+        LAUNCHER_CREATE = 1,
         LAUNCHER_CREATED,
         LAUNCHER_DESTROY,
         LAUNCHER_DESTROYED,
@@ -51,15 +50,6 @@ enum launcher_controller {
         CONTROLLER_CPUACCT, /* v1 only; v2 has it in cpu */
         CONTROLLER_UNIFIED, /* a v2 hierarchy: the only one, or beside v1 for cgroup.kill */
         CONTROLLER_COUNT_,
-};
-
-struct launcher_hello {
-        struct launcher_header header;
-        int32_t cgroup_version;   /* 1, 2, or 0: none usable */
-        uint32_t controllers;     /* 1U << enum launcher_controller: those in which we can make children */
-        int32_t landlock_abi;     /* 0: none */
-        uint32_t privileged;      /* 1: runs as root and maps a range of its own */
-        char cgroup_problem[160]; /* why not, when cgroup_version is 0 */
 };
 
 enum launcher_create_flags {

@@ -44,6 +44,14 @@ static int vanished(struct container *c, struct container_event *event, const ch
         return failed(c, event, c->started ? CONTAINER_LOST : CONTAINER_FAILED);
 }
 
+static int protocol_error(struct container *c, struct container_event *event)
+{
+        (void)error_set(
+            &c->error, ERROR_BACKEND, EBADMSG, NULL, "a part of the container sent a malformed message");
+        c->lost = true;
+        return failed(c, event, c->started ? CONTAINER_LOST : CONTAINER_FAILED);
+}
+
 static int on_created(struct container *c, const struct launcher_created *created, int *fds, size_t n)
 {
         if (n == 0)
@@ -107,7 +115,7 @@ static int on_launcher(struct container *c, struct container_event *event)
                 event->destroyed.leftover = c->leftover[0] ? c->leftover : NULL;
                 return 0;
         default:
-                return 0; /* HELLO */
+                return protocol_error(c, event);
         }
 }
 
@@ -119,14 +127,6 @@ static const char *const skip_reasons[] = {
     [GUEST_SKIP_UNREADABLE] = "unreadable",
     [GUEST_SKIP_HARD_LINK] = "hard_link",
 };
-
-static int protocol_error(struct container *c, struct container_event *event)
-{
-        (void)error_set(
-            &c->error, ERROR_BACKEND, EBADMSG, NULL, "the container's init sent a malformed message");
-        c->lost = true;
-        return failed(c, event, c->started ? CONTAINER_LOST : CONTAINER_FAILED);
-}
 
 static int on_ready(struct container *c, const struct guest_frame *frame, struct container_event *event)
 {

@@ -99,7 +99,6 @@ void launcher_stop(struct launcher_client *client)
                 }
                 client->pid = 0;
         }
-        client->ready = false;
 }
 
 int launcher_send(struct launcher_client *client, void *message, enum launcher_message_type type,
@@ -109,6 +108,14 @@ int launcher_send(struct launcher_client *client, void *message, enum launcher_m
         *header = (struct launcher_header){
             .version = LAUNCHER_PROTOCOL_VERSION, .type = type, .size = (uint32_t)size};
         int r = fd_send(client->socket, message, size, fds, n);
+        if (r == -EPIPE) {
+                /* It has ended, and may have said why. */
+                union launcher_message last;
+                int received[FD_PASS_MAX];
+                size_t count = 0;
+                r = launcher_receive(client, true, &last, received, &count, err);
+                return r < 0 ? r : error_set(err, ERROR_BACKEND, EPIPE, NULL, "the launcher is gone");
+        }
         return r < 0 ? error_set(err, ERROR_BACKEND, -r, NULL, "talking to the launcher") : 0;
 }
 
@@ -140,10 +147,6 @@ int launcher_receive(struct launcher_client *client, bool wait, union launcher_m
         }
         if (ret->header.type == LAUNCHER_FAILED)
                 return failure_to_error(&ret->failed.failure, err);
-        if (ret->header.type == LAUNCHER_HELLO) {
-                client->hello = ret->hello;
-                client->ready = true;
-        }
         *ret_n = n;
         return 1;
 }

@@ -11,8 +11,6 @@
 struct launcher_client {
         pid_t pid;  /* 0: none */
         int socket; /* -1: none */
-        bool ready; /* HELLO has come */
-        struct launcher_hello hello;
 };
 #define LAUNCHER_CLIENT_INIT                                                                                \
         {                                                                                                   \
@@ -22,13 +20,12 @@ struct launcher_client {
 /* Any message that the launcher sends. */
 union launcher_message {
         struct launcher_header header;
-        struct launcher_hello hello;
         struct launcher_created created;
         struct launcher_destroyed destroyed;
         struct launcher_failed failed;
 };
 
-/* Starts one; does not wait for its HELLO. */
+/* Starts one; does not wait until it is ready: a message may be sent at once. */
 int launcher_start(struct launcher_client *ret, struct error *err);
 
 /* Ends its stream, so that it removes everything of its container and exits, and waits for that. */

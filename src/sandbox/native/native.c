@@ -71,7 +71,7 @@ static int native_prune(struct backend *backend, const char *id, unsigned slot, 
                         break;
                 r = 0;
                 if (answer.header.type != LAUNCHER_DESTROYED)
-                        continue; /* HELLO comes first */
+                        continue;
                 if (answer.destroyed.complete)
                         return 0;
                 return error_set(err, ERROR_BACKEND, EBUSY, "find the process that keeps it and try again",
