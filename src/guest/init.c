@@ -213,7 +213,7 @@ static void send_ready(
                 memcpy(ready.step_nsec, config->step_nsec, sizeof(uint64_t) * 6);
         ready.step_nsec[6] = lockdown_nsec;
 
-        _cleanup_(closep) int workdir = open(GUEST_WORKDIR, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        _cleanup_(closep) int workdir = openat(AT_FDCWD, GUEST_WORKDIR, O_PATH | O_DIRECTORY | O_CLOEXEC);
         int fds[2] = {workdir, state->listener};
         if (workdir < 0 || frame_send(config->socket, GUEST_READY, &ready, sizeof ready, NULL, 0, fds,
                                ready.has_listener ? 2 : 1) < 0)
@@ -245,7 +245,7 @@ _Noreturn void init_main(const struct init_config *config)
         (void)sigaddset(&children, SIGCHLD);
         (void)sigprocmask(SIG_SETMASK, &children, NULL);
         init.signals = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
-        init.workdir = open(GUEST_WORKDIR, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        init.workdir = openat(AT_FDCWD, GUEST_WORKDIR, O_PATH | O_DIRECTORY | O_CLOEXEC);
         if (init.signals < 0 || init.workdir < 0 || !init.payload)
                 die();
 

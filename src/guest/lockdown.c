@@ -53,12 +53,12 @@ static int set_limits(const struct lockdown_config *config, struct setup_failure
             {RLIMIT_NICE, 0, "nice"},
         };
         for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
-                struct rlimit now;
-                if (prlimit(0, wanted[i].resource, NULL, &now) < 0)
-                        return failure_set(
-                            failure, errno, wanted[i].setting, NULL, "reading a resource limit");
-                rlim_t value = MIN(wanted[i].value, now.rlim_max);
-                struct rlimit limit = {value, value};
+                struct rlimit limit = {wanted[i].value, wanted[i].value}, now;
+                if (prlimit(0, wanted[i].resource, &limit, NULL) == 0)
+                        continue;
+                /* Higher than we were given: then what we were given. */
+                if (prlimit(0, wanted[i].resource, NULL, &now) == 0)
+                        limit.rlim_cur = limit.rlim_max = MIN(wanted[i].value, now.rlim_max);
                 if (prlimit(0, wanted[i].resource, &limit, NULL) < 0)
                         return failure_set(
                             failure, errno, wanted[i].setting, NULL, "setting a resource limit");
@@ -146,7 +146,7 @@ static int restrict_with_landlock(
                 return failure_set(failure, errno, "read_only", NULL, "making a Landlock ruleset");
 
         for (const char *const *path = config->writable; *path; path++) {
-                _cleanup_(closep) int directory = open(*path, O_PATH | O_CLOEXEC);
+                _cleanup_(closep) int directory = openat(AT_FDCWD, *path, O_PATH | O_CLOEXEC);
                 struct landlock_path_beneath_attr rule = {
                     .allowed_access = LANDLOCK_MAY | (abi >= 2 ? LANDLOCK_ACCESS_FS_REFER : 0),
                     .parent_fd = directory,

@@ -74,7 +74,7 @@ static int open_parent(const char *mount, const char *path)
 {
         char full[LAUNCHER_PATH_SIZE + 64];
         (void)snprintf(full, sizeof full, "%s%s", mount, strcmp(path, "/") == 0 ? "" : path);
-        int fd = open(full, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        int fd = openat(AT_FDCWD, full, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (fd >= 0 && faccessat(fd, ".", W_OK | X_OK, AT_EACCESS) < 0)
                 close_and_forget(&fd);
         return fd;

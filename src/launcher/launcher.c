@@ -15,6 +15,7 @@
 #include <fcntl.h>
 #include <net/if.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -38,11 +39,26 @@ static void send_failure(const struct setup_failure *failure)
 
 /* ---- Before a request ---- */
 
-/* Nothing inherited: no terminal, no descriptors but the socket, no mask, no directory. */
+/*
+ * Nothing inherited: no terminal, no descriptors but the socket, no file mode mask, no directory, no blocked
+ * signals, none ignored of those that shells, nohup and language runtimes like to ignore.
+ */
 static void detach_from_caller(void)
 {
+        static const int often_ignored[] = {
+            SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGCHLD, SIGTSTP, SIGTTIN, SIGTTOU};
+        sigset_t none;
+        (void)sigemptyset(&none);
+        for (size_t i = 0; i < ARRAY_SIZE(often_ignored); i++)
+                (void)signal(often_ignored[i], SIG_DFL);
+        (void)sigprocmask(SIG_SETMASK, &none, NULL);
         (void)setsid();
         (void)fd_close_from(LAUNCHER_SOCKET_FD + 1);
+        int null = openat(AT_FDCWD, "/dev/null", O_RDWR);
+        for (int fd = 0; fd < LAUNCHER_SOCKET_FD && null >= 0; fd++)
+                (void)dup2(null, fd);
+        if (null > LAUNCHER_SOCKET_FD)
+                (void)close(null);
         (void)umask(0);
         (void)chdir("/");
 }

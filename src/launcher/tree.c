@@ -146,7 +146,7 @@ static int add_view(int staging, const char *path, const char *host_path, struct
         }
         _cleanup_(closep) int empty = openat(staging, STAGING_EMPTY, O_PATH | O_CLOEXEC);
         (void)snprintf(lower, sizeof lower, "%s:/proc/self/fd/%d", host_path, empty);
-        const struct mount_option options[] = {{"source", "mai-sandbox"}, {"lowerdir", lower}};
+        const struct mount_option options[] = {{"lowerdir", lower}};
         unsigned attributes = (DEFENCE("nosuid") ? PLAIN : MOUNT_ATTR_NODEV) | MOUNT_ATTR_RDONLY;
         return add_mount(staging, path, "overlay", options, ARRAY_SIZE(options), attributes, failure);
 }
@@ -175,15 +175,16 @@ static int copy_etc_file(int root, int host_etc, const char *name, struct setup_
         if (file < 0)
                 return 0; /* not ours to read */
         _cleanup_(closep) int copy = openat(root, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+        off_t done = 0;
         ssize_t n = copy < 0 ? -1 : 1;
-        while (n > 0)
-                n = sendfile(copy, file, NULL, ETC_FILE_MAX);
+        while (n > 0 && done < st.st_size)
+                n = sendfile(copy, file, &done, (size_t)(st.st_size - done));
         return n < 0 ? failure_set(failure, errno, NULL, NULL, "copying /etc/%s", name) : 0;
 }
 
 static int fill_etc(int staging, int root, struct setup_failure *failure)
 {
-        _cleanup_(closep) int host_etc = open("/etc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        _cleanup_(closep) int host_etc = openat(AT_FDCWD, "/etc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (host_etc < 0)
                 return failure_set(failure, errno, "image", NULL, "opening /etc");
         int r = make_directory(root, "etc", 0755, failure);
@@ -279,8 +280,7 @@ static int fill_dev(int staging, int root, struct setup_failure *failure)
         int r = make_directory(root, "dev", 0755, failure);
         if (r < 0)
                 return r;
-        const struct mount_option options[] = {
-            {"source", "mai-sandbox"}, {"mode", "0755"}, {"size", "64k"}, {"nr_inodes", "32"}};
+        const struct mount_option options[] = {{"mode", "0755"}, {"size", "64k"}, {"nr_inodes", "32"}};
         _cleanup_(closep) int dev = add_mount(staging, STAGING_ROOT "/dev", "tmpfs", options,
             ARRAY_SIZE(options), MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, failure);
         if (dev < 0)
@@ -299,8 +299,7 @@ static int fill_dev(int staging, int root, struct setup_failure *failure)
 
 static int make_staging(struct setup_failure *failure)
 {
-        const struct mount_option options[] = {
-            {"source", "mai-sandbox"}, {"mode", "0755"}, {"size", "256k"}};
+        const struct mount_option options[] = {{"mode", "0755"}, {"size", "256k"}};
         int staging = mount_new("tmpfs", options, ARRAY_SIZE(options), PLAIN);
         if (staging < 0)
                 return failure_set(failure, -staging, NULL, NULL, "making the staging root");
@@ -337,7 +336,7 @@ int tree_prepare(int *ret_proc, struct setup_failure *failure)
         if (staging < 0)
                 return staging;
 
-        const struct mount_option options[] = {{"source", "mai-sandbox"}, {"mode", "0755"}, {"size", "4m"}};
+        const struct mount_option options[] = {{"mode", "0755"}, {"size", "4m"}};
         _cleanup_(closep) int root =
             add_mount(staging, STAGING_ROOT, "tmpfs", options, ARRAY_SIZE(options), PLAIN, failure);
         if (root < 0)
@@ -396,7 +395,7 @@ static int show_cpus(int root, const struct launcher_create *create, struct setu
 
 int tree_finish(const struct launcher_create *create, struct setup_failure *failure)
 {
-        _cleanup_(closep) int root = open("/" STAGING_ROOT, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        _cleanup_(closep) int root = openat(AT_FDCWD, "/" STAGING_ROOT, O_PATH | O_DIRECTORY | O_CLOEXEC);
         if (root < 0)
                 return failure_set(failure, errno, NULL, NULL, "opening the container's root");
         char text[512];
@@ -445,9 +444,9 @@ static int add_writable(const struct launcher_create *create, int root, struct s
         (void)snprintf(inodes, sizeof inodes, "%llu", (unsigned long long)create->inodes + OWN_INODES);
         (void)snprintf(uid, sizeof uid, "%u", create->uid);
         (void)snprintf(gid, sizeof gid, "%u", create->gid);
-        const struct mount_option options[] = {{"source", "mai-sandbox"}, {"size", size},
-            {"nr_inodes", inodes}, {"mode", "0755"}, {"uid", uid}, {"gid", gid}};
-        _cleanup_(closep) int staging = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        const struct mount_option options[] = {
+            {"size", size}, {"nr_inodes", inodes}, {"mode", "0755"}, {"uid", uid}, {"gid", gid}};
+        _cleanup_(closep) int staging = openat(AT_FDCWD, "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
         _cleanup_(closep) int files =
             add_mount(staging, STAGING_FILES, "tmpfs", options, ARRAY_SIZE(options), PLAIN, failure);
         if (files < 0)
@@ -472,8 +471,7 @@ static int add_writable(const struct launcher_create *create, int root, struct s
 static int add_proc(
     const struct launcher_create *create, int root, uint32_t *degraded, struct setup_failure *failure)
 {
-        const struct mount_option options[] = {{"source", "proc"}};
-        _cleanup_(closep) int proc = mount_new("proc", options, ARRAY_SIZE(options),
+        _cleanup_(closep) int proc = mount_new("proc", NULL, 0,
             MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC |
                 (DEFENCE("proc-mask") ? MOUNT_ATTR_RDONLY : 0));
         int r = proc < 0 ? proc : mount_attach(proc, root, "proc");
@@ -502,7 +500,7 @@ int tree_enter(const struct launcher_create *create, uint32_t *degraded, struct 
         /* Mounts inherited across the user namespace are locked in place; a copy made here may become the
          * root. */
         _cleanup_(closep) int root = mount_copy(AT_FDCWD, "/" STAGING_ROOT, true);
-        _cleanup_(closep) int staging = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        _cleanup_(closep) int staging = openat(AT_FDCWD, "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
         int r = root < 0 ? root : mount_attach(root, staging, STAGING_ROOT);
         if (r < 0)
                 return failure_set(failure, -r, NULL, NULL, "copying the container's tree");

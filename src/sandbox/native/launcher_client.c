@@ -3,8 +3,8 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 /* The launcher's program, embedded at build time (src/launcher/meson.build). */
@@ -35,37 +35,30 @@ static int sealed_copy(void)
         return fd < 0 ? -errno : fd;
 }
 
-/* Runs it with the socket as descriptor 3, nothing else, no environment and default signals. */
+/*
+ * Runs it with the socket as descriptor 3, no environment, and all signals blocked until it sets its own
+ * mask: a handler of ours must not run in the child while it shares our memory. vfork() rather than
+ * posix_spawn(), which asks for every signal's disposition in a call of its own.
+ */
 static int spawn(int program, int socket, pid_t *ret_pid)
 {
-        char path[32];
-        (void)snprintf(path, sizeof path, "/proc/self/fd/%d", program);
         char *const argv[] = {(char *)"mai-sandbox-launcher", NULL};
         char *const envp[] = {NULL};
-        posix_spawn_file_actions_t actions;
-        posix_spawnattr_t attributes;
-        sigset_t all, none;
+        sigset_t all, before;
         (void)sigfillset(&all);
-        (void)sigemptyset(&none);
-        int r = posix_spawn_file_actions_init(&actions);
-        if (r != 0)
-                return -r;
-        r = posix_spawnattr_init(&attributes);
-        if (r != 0) {
-                (void)posix_spawn_file_actions_destroy(&actions);
-                return -r;
+        (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+        pid_t pid = vfork();
+        if (pid == 0) {
+                if (dup2(socket, LAUNCHER_SOCKET_FD) >= 0)
+                        (void)syscall(SYS_execveat, program, "", argv, envp, AT_EMPTY_PATH);
+                _exit(127);
         }
-        (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
-        (void)posix_spawnattr_setsigdefault(&attributes, &all);
-        (void)posix_spawnattr_setsigmask(&attributes, &none);
-        r = posix_spawn_file_actions_adddup2(&actions, socket, LAUNCHER_SOCKET_FD);
-        for (int fd = 0; fd < 3 && r == 0; fd++)
-                r = posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
-        if (r == 0)
-                r = posix_spawn(ret_pid, path, &actions, &attributes, argv, envp);
-        (void)posix_spawn_file_actions_destroy(&actions);
-        (void)posix_spawnattr_destroy(&attributes);
-        return -r;
+        int error = errno;
+        (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+        if (pid < 0)
+                return -error;
+        *ret_pid = pid;
+        return 0;
 }
 
 int launcher_start(struct launcher_client *ret, struct error *err)
@@ -84,9 +77,7 @@ int launcher_start(struct launcher_client *ret, struct error *err)
         pid_t pid;
         int r = spawn(program, theirs, &pid);
         if (r < 0)
-                return error_set(err, ERROR_BACKEND, -r,
-                    "/proc must be mounted, and memory files executable (sysctl vm.memfd_noexec)",
-                    "starting the launcher");
+                return error_set(err, ERROR_BACKEND, -r, NULL, "starting the launcher");
         *ret = (struct launcher_client){.pid = pid, .socket = take_fd(&ours)};
         return 0;
 }
