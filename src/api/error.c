@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/internal.h"
 
+#include "util/defence.h"
+
 const char *mai_version(void)
 {
-        return MAI_VERSION;
+        return MAI_VERSION DEFENCE_OFF_SUFFIX;
 }
 
 const char *mai_error_code(const mai_error *error)

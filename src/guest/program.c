@@ -14,6 +14,27 @@ struct exec_strings {
         char *path; /* of the program to execute; may have no slash */
 };
 
+/* The string at *at, which moves on past it; NULL if it does not end before `end`. */
+static char *take_string(char **at, const char *end)
+{
+        char *start = *at;
+        char *stop = memchr(start, '\0', (size_t)(end - start));
+        if (!stop)
+                return NULL;
+        *at = stop + 1;
+        return start;
+}
+
+static bool take_strings(char **at, const char *end, char **ret, size_t n)
+{
+        for (size_t i = 0; i < n; i++) {
+                ret[i] = take_string(at, end);
+                if (!ret[i])
+                        return false;
+        }
+        return true;
+}
+
 /* Points into `data` (which outlives it); checks that every string ends inside. */
 static int parse_spec(const struct strbuf *spec, struct exec_strings *ret)
 {
@@ -30,22 +51,13 @@ static int parse_spec(const struct strbuf *spec, struct exec_strings *ret)
                 return -ENOMEM;
         char **argv = pointers;
         char **envp = pointers + head.argc + 1;
-        char *path = NULL;
         char *at = spec->data + sizeof head;
-        char *end = spec->data + spec->size;
-        for (size_t i = 0; i < strings; i++) {
-                char *stop = memchr(at, '\0', (size_t)(end - at));
-                if (!stop) {
-                        free(pointers);
-                        return -EBADMSG;
-                }
-                if (i < head.argc)
-                        argv[i] = at;
-                else if (i < (size_t)head.argc + head.envc)
-                        envp[i - head.argc] = at;
-                else
-                        path = at;
-                at = stop + 1;
+        const char *end = spec->data + spec->size;
+        bool complete = take_strings(&at, end, argv, head.argc) && take_strings(&at, end, envp, head.envc);
+        char *path = complete ? take_string(&at, end) : NULL;
+        if (!path) {
+                free(pointers);
+                return -EBADMSG;
         }
         *ret = (struct exec_strings){argv, envp, path};
         return 0;

@@ -63,7 +63,7 @@ static int origin_text(const struct resolution *res, enum policy_key key, enum o
         const char *dot = origin == ORIGIN_LEVEL ? "." : "";
         const char *level = origin == ORIGIN_LEVEL ? res->level->name : "";
         int n;
-        if (strcmp(res->policy->path, "built-in") == 0 || value->line == 0)
+        if (strcmp(res->policy->path, "built-in") == 0 || !value || value->line == 0)
                 n = asprintf(ret, "%s%s%s%s%s in built-in policy",
                     origin == ORIGIN_LEVEL ? "trust_levels" : "", dot, level, dot, name);
         else
@@ -123,8 +123,8 @@ static int request_limits(struct resolution *res)
         for (size_t i = 0; i < ARRAY_SIZE(limit_places); i++) {
                 enum policy_key key = limit_places[i].key;
                 const struct key *entry = &policy_keys[key];
-                const char *asked =
-                    *(const char *const *)((const char *)res->request + limit_places[i].request);
+                const char *asked;
+                memcpy(&asked, (const char *)res->request + limit_places[i].request, sizeof asked);
                 if (!asked)
                         continue;
                 struct policy_value value = {};

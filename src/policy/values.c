@@ -408,10 +408,12 @@ char **strv_free(char **items)
 /* Whether the list has it: for variables, whether the name is set. */
 static bool has_item(const struct policy_value *value, enum value_form form, const char *text)
 {
-        size_t size = form == FORM_ENV ? strcspn(text, "=") + 1 : strlen(text) + 1;
-        for (size_t i = 0; i < value->item_count; i++)
-                if (strncmp(value->items[i], text, size) == 0)
+        size_t size = strcspn(text, "=") + 1;
+        for (size_t i = 0; i < value->item_count; i++) {
+                const char *item = value->items[i];
+                if (form == FORM_ENV ? strncmp(item, text, size) == 0 : strcmp(item, text) == 0)
                         return true;
+        }
         return false;
 }
 
@@ -512,23 +514,28 @@ static int write_comma(bool *first, struct strbuf *buf)
         return r;
 }
 
+/* The word for one bit of a value; NULL: there is none. */
+static const char *bit_name(const struct key *key, unsigned bit)
+{
+        if (key->type == TYPE_WORD_LIST)
+                return key->words[bit];
+        if (key->type == TYPE_CAPABILITIES)
+                return bit < ARRAY_SIZE(capability_names) ? capability_names[bit] : "ALL";
+        for (size_t i = 0; key->type == TYPE_SECURITY_OPT && i < ARRAY_SIZE(security_options); i++)
+                if (security_options[i].bit == UINT64_C(1) << bit)
+                        return security_options[i].text;
+        return NULL;
+}
+
 static int write_bits(const struct key *key, uint64_t bits, struct strbuf *buf)
 {
         bool first = true;
         int r = 0;
         for (unsigned bit = 0; r == 0 && bit < 64; bit++) {
-                const char *name = NULL;
                 if (!(bits & UINT64_C(1) << bit))
                         continue;
-                if (key->type == TYPE_WORD_LIST)
-                        name = key->words[bit];
-                else if (key->type == TYPE_CAPABILITIES)
-                        name = bit < ARRAY_SIZE(capability_names) ? capability_names[bit] : "ALL";
-                for (size_t i = 0;
-                     key->type == TYPE_SECURITY_OPT && !name && i < ARRAY_SIZE(security_options); i++)
-                        if (security_options[i].bit == 1U << bit)
-                                name = security_options[i].text;
-                r = write_comma(&first, buf);
+                const char *name = bit_name(key, bit);
+                r = name ? write_comma(&first, buf) : -EINVAL;
                 if (r == 0)
                         r = write_text(name, buf);
         }

@@ -3,23 +3,25 @@
 
 #include <stdarg.h>
 
-static void fill(struct setup_failure *failure, int errnum, bool unenforced, const char *setting,
-    const char *hint, const char *format, va_list args)
+/* All but the message. */
+static void fill(
+    struct setup_failure *failure, int errnum, bool unenforced, const char *setting, const char *hint)
 {
         *failure = (struct setup_failure){.errnum = errnum, .unenforced = unenforced};
         if (setting)
                 (void)snprintf(failure->setting, sizeof failure->setting, "%s", setting);
         if (hint)
                 (void)snprintf(failure->hint, sizeof failure->hint, "%s", hint);
-        (void)vsnprintf(failure->message, sizeof failure->message, format, args);
 }
 
 int failure_set(struct setup_failure *failure, int errnum, const char *setting, const char *hint,
     const char *format, ...)
 {
+        fill(failure, errnum, false, setting, hint);
         va_list args;
         va_start(args, format);
-        fill(failure, errnum, false, setting, hint, format, args);
+        /* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): clang 14 does not see va_start() here */
+        (void)vsnprintf(failure->message, sizeof failure->message, format, args);
         va_end(args);
         return errnum ? -errnum : -EINVAL;
 }
@@ -27,9 +29,11 @@ int failure_set(struct setup_failure *failure, int errnum, const char *setting, 
 int failure_unenforced(struct setup_failure *failure, int errnum, const char *setting, const char *hint,
     const char *format, ...)
 {
+        fill(failure, errnum, true, setting, hint);
         va_list args;
         va_start(args, format);
-        fill(failure, errnum, true, setting, hint, format, args);
+        /* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): clang 14 does not see va_start() here */
+        (void)vsnprintf(failure->message, sizeof failure->message, format, args);
         va_end(args);
         return errnum ? -errnum : -EINVAL;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sandbox/evidence.h"
 
+#include "util/defence.h"
+
 /*
  * Kernels round: memory.max down to a page, a tmpfs up to one (64 KiB pages exist); and our own init and the
  * folders that it makes count in pids.max and nr_inodes, on top of what the program may have.
@@ -66,17 +68,17 @@ static int check_privileges(
             {"ambient", evidence->cap_ambient},
         };
         for (size_t i = 0; i < ARRAY_SIZE(sets); i++)
-                if (sets[i].set & ~spec->capabilities)
+                if (DEFENCE("caps") && sets[i].set & ~spec->capabilities)
                         return MISMATCH(err, "cap_drop: the %s set holds 0x%llx, the policy allows 0x%llx",
                             sets[i].name, (unsigned long long)sets[i].set,
                             (unsigned long long)spec->capabilities);
         if (spec->no_new_privileges && !evidence->no_new_privs)
                 return MISMATCH(err, "security_opt: no-new-privileges is not set");
-        if (spec->seccomp == SECCOMP_DEFAULT &&
+        if (DEFENCE("seccomp") && spec->seccomp == SECCOMP_DEFAULT &&
             (evidence->seccomp_mode != 2 || evidence->seccomp_filters == 0))
                 return MISMATCH(err, "security_opt: no system-call filter (mode %d, %u filters)",
                     evidence->seccomp_mode, evidence->seccomp_filters);
-        if (evidence->landlock_abi <= 0 && !waived(evidence, spec, ENFORCE_LANDLOCK))
+        if (DEFENCE("landlock") && evidence->landlock_abi <= 0 && !waived(evidence, spec, ENFORCE_LANDLOCK))
                 return MISMATCH(err, "landlock: not in force");
         return 0;
 }
@@ -101,7 +103,7 @@ static int check_isolation(
                         return MISMATCH(
                             err, "namespaces: the container shares the host's %s namespace", names[i]);
         }
-        if (spec->read_only && !evidence->read_only_root)
+        if (DEFENCE("read-only") && spec->read_only && !evidence->read_only_root)
                 return MISMATCH(err, "read_only: the root file system can be written to");
         const char *network = spec->network == NETWORK_NONE ? "none" : "dependencies";
         if (!evidence->network || strcmp(evidence->network, network) != 0)
@@ -131,14 +133,19 @@ static int check_cgroup(
                 return MISMATCH(
                     err, "mem_limit, pids_limit, cpu_count: the program is in no cgroup of its own");
 
-        int r = check_ceiling("mem_limit", limits->mem_limit, evidence->memory_max, ROUNDING, 0, err);
+        int r = DEFENCE("cgroup-memory")
+                    ? check_ceiling("mem_limit", limits->mem_limit, evidence->memory_max, ROUNDING, 0, err)
+                    : 0;
         if (r < 0)
                 return r;
         /* v1 counts memory and swap together, v2 swap alone: none is wanted. */
         uint64_t swap_ceiling = evidence->cgroup_version == 1 ? limits->mem_limit : 0;
-        if (evidence->memory_swap_max > swap_ceiling && !waived(evidence, spec, ENFORCE_SWAP))
+        if (DEFENCE("cgroup-memory") && evidence->memory_swap_max > swap_ceiling &&
+            !waived(evidence, spec, ENFORCE_SWAP))
                 return MISMATCH(err, "mem_limit: swap is not limited");
-        r = check_ceiling("pids_limit", limits->pids_limit, evidence->pids_max, 0, OWN_PROCESSES, err);
+        if (DEFENCE("cgroup-pids"))
+                r = check_ceiling(
+                    "pids_limit", limits->pids_limit, evidence->pids_max, 0, OWN_PROCESSES, err);
         if (r < 0)
                 return r;
 

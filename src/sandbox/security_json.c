@@ -2,6 +2,8 @@
 /* The `security` part of a result: what was read back, who said so, and what was waived or weakened. */
 #include "sandbox/json.h"
 
+#include "util/defence.h"
+
 static const char *const capability_names[] = {
     "CAP_CHOWN",
     "CAP_DAC_OVERRIDE",
@@ -178,8 +180,11 @@ json_t *json_security(struct json_builder *builder, const struct result *result)
                 if (evidence->degraded & 1U << i)
                         json_add(builder, degraded, json_text(enforcement_name((enum enforcement)i)));
         json_put(builder, security, "degraded", degraded);
-        json_put(builder, security, "unsafe",
-            names(builder, (const char *const *)result->spec.unsafe, result->has_spec ? SIZE_MAX : 0));
+        json_t *unsafe =
+            names(builder, (const char *const *)result->spec.unsafe, result->has_spec ? SIZE_MAX : 0);
+        if (DEFENCE_OFF)
+                json_add(builder, unsafe, json_text(DEFENCE_OFF));
+        json_put(builder, security, "unsafe", unsafe);
         json_put(builder, security, "evidence", says(builder, evidence));
         return security;
 }

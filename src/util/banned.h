@@ -9,4 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* glibc makes it a macro where the compiler is clang, and clang does not poison macros. */
+#undef sprintf
+
 #pragma GCC poison strcpy strcat strncpy strncat sprintf vsprintf strtok gets atoi atol atof tmpnam mktemp

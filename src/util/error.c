@@ -49,7 +49,9 @@ void error_move(struct error *to, struct error *from)
         }
 }
 
-int error_set(struct error *err, enum error_code code, int errnum, const char *hint, const char *format, ...)
+/* Names in brackets: not the macros of error.h. */
+int(error_set)(
+    struct error *err, enum error_code code, int errnum, const char *hint, const char *format, ...)
 {
         int status = errnum ? -errnum : -EINVAL;
         if (!err)
@@ -78,7 +80,7 @@ int error_set(struct error *err, enum error_code code, int errnum, const char *h
         return status;
 }
 
-int error_wrap(struct error *err, const char *format, ...)
+int(error_wrap)(struct error *err, const char *format, ...)
 {
         if (!err)
                 return -EINVAL;
@@ -98,7 +100,7 @@ int error_wrap(struct error *err, const char *format, ...)
         return err->errnum ? -err->errnum : -EINVAL;
 }
 
-int error_oom(struct error *err)
+int(error_oom)(struct error *err)
 {
         return error_set(err, ERROR_MEMORY, ENOMEM, NULL, "out of memory");
 }

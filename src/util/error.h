@@ -55,6 +55,20 @@ int error_wrap(struct error *err, const char *format, ...) _printf_(2, 3);
 /* Our own allocation failed. Returns -ENOMEM. */
 int error_oom(struct error *err);
 
+#ifdef __clang_analyzer__
+/* The analyser sees one file at a time, and has to be told that these return less than 0. */
+#define less_than_zero_(call)                                                                               \
+        ({                                                                                                  \
+                int status_ = (call);                                                                       \
+                if (status_ >= 0)                                                                           \
+                        __builtin_unreachable();                                                            \
+                status_;                                                                                    \
+        })
+#define error_set(...) less_than_zero_(error_set(__VA_ARGS__))
+#define error_wrap(...) less_than_zero_(error_wrap(__VA_ARGS__))
+#define error_oom(err) less_than_zero_(error_oom(err))
+#endif
+
 /* Moves `from` into `to` (which is cleared first); `from` is left empty. */
 void error_move(struct error *to, struct error *from);
 

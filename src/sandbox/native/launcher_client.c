@@ -9,7 +9,7 @@
 
 /* The launcher's program, embedded at build time (src/launcher/meson.build). */
 extern const char embedded_launcher[];
-extern const char embedded_launcher_end[];
+extern const uint64_t embedded_launcher_size;
 
 /* Linux 6.3; needed where vm.memfd_noexec is set, refused by older kernels. */
 #ifndef MFD_EXEC
@@ -26,7 +26,7 @@ static int sealed_copy(void)
                 low = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
         if (low < 0)
                 return -errno;
-        int r = fd_write_all(low, embedded_launcher, (size_t)(embedded_launcher_end - embedded_launcher));
+        int r = fd_write_all(low, embedded_launcher, embedded_launcher_size);
         if (r < 0)
                 return r;
         if (fcntl(low, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) < 0)

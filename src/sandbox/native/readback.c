@@ -48,6 +48,24 @@ static uint64_t read_limit(int directory, const char *file)
         return end == text || errno ? UINT64_MAX : value;
 }
 
+/* The `n` decimal numbers that `text` starts with; returns what follows them, or NULL if there are fewer. */
+static const char *read_numbers(const char *text, uint64_t *ret, size_t n)
+{
+        uint64_t numbers[3];
+        if (n > ARRAY_SIZE(numbers))
+                return NULL;
+        for (size_t i = 0; i < n; i++) {
+                char *end;
+                errno = 0;
+                numbers[i] = strtoull(text, &end, 10);
+                if (end == text || errno != 0)
+                        return NULL;
+                text = end;
+        }
+        memcpy(ret, numbers, n * sizeof *ret);
+        return text;
+}
+
 int readback_begin(struct evidence *evidence, const struct meter *meter, struct error *err)
 {
         _cleanup_(closep) int self = open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -72,11 +90,11 @@ int readback_begin(struct evidence *evidence, const struct meter *meter, struct 
                 evidence->memory_swap_max = read_limit(directory, "memory.swap.max");
                 evidence->pids_max = read_limit(directory, "pids.max");
                 char text[64] = "";
-                unsigned long long quota = UINT64_MAX, period = 0;
+                uint64_t cpu[2] = {UINT64_MAX, 0}; /* what "max" reads as, too */
                 (void)fd_read_small(directory, "cpu.max", text, sizeof text);
-                (void)sscanf(text, "%llu %llu", &quota, &period);
-                evidence->cpu_quota_usec = quota;
-                evidence->cpu_period_usec = period;
+                (void)read_numbers(text, cpu, ARRAY_SIZE(cpu));
+                evidence->cpu_quota_usec = cpu[0];
+                evidence->cpu_period_usec = cpu[1];
         }
         if (evidence->pids_max != UINT64_MAX && evidence->pids_max > 0)
                 evidence->pids_max--; /* ours, for the init */
@@ -161,13 +179,12 @@ static void read_status(struct evidence *evidence, const char *text)
 static uint32_t inside_id(int proc, const char *file, uint32_t host_id)
 {
         char text[256];
-        unsigned inside, outside, count;
-        if (fd_read_small(proc, file, text, sizeof text) <= 0 ||
-            sscanf(text, "%u %u %u", &inside, &outside, &count) != 3)
+        uint64_t numbers[3]; /* inside, outside, how many */
+        if (fd_read_small(proc, file, text, sizeof text) <= 0)
                 return UINT32_MAX;
-        const char *newline = strchr(text, '\n');
-        bool single = count == 1 && newline && newline[1] == '\0';
-        return single && outside == host_id ? inside : UINT32_MAX;
+        const char *rest = read_numbers(text, numbers, ARRAY_SIZE(numbers));
+        bool single = rest && strcmp(rest, "\n") == 0 && numbers[2] == 1;
+        return single && numbers[1] == host_id ? (uint32_t)numbers[0] : UINT32_MAX;
 }
 
 /* Is every controller's line of /proc/PID/cgroup our group? */
