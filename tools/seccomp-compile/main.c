@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Turns the table of system calls (src/seccomp/table.c) into what a run needs, at build time:
- *   seccomp-compile code FILE                         the filters as C
- *   seccomp-compile code-without-argument-rules FILE  the same, every argument accepted: for test builds,
- * which prove that the attack tests notice seccomp-compile table FILE                        the table in
- * Markdown seccomp-compile check-table FILE                  fails unless FILE holds that very table
+ *   code FILE                          the filters as C
+ *   code-without-argument-rules FILE   the same, every argument accepted: for test builds, which prove that the attack
+ *                                      tests notice
+ *   table FILE                         the table in Markdown
+ *   check-table FILE                   fails unless FILE holds that very table
  */
 #include "seccomp-compile/bpf.h"
 #include "util/sha256.h"
