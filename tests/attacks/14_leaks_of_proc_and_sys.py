@@ -24,7 +24,8 @@ PATHS = ["/proc/keys", "/proc/timer_list", "/proc/kcore", "/proc/kpagecount", "/
          "/proc/irq",
          "/proc/bus", "/proc/fs", "/proc/acpi", "/proc/scsi", "/proc/key-users", "/proc/partitions",
          "/proc/diskstats",
-         "/proc/modules", "/sys/class", "/sys/devices", "/sys/firmware", "/sys/kernel", "/sys/class/dmi/id",
+         "/proc/modules", "/sys/class", "/sys/devices/virtual", "/sys/devices/pci0000:00",
+         "/sys/devices/system/node", "/sys/devices/system/cpu/cpu0", "/sys/firmware", "/sys/kernel", "/sys/class/dmi/id",
          "/sys/fs/cgroup", "/sys/kernel/debug", "/proc/asound", "/proc/driver"]
 # Open in every container of the field, without names of others in them; listed so that the choice is visible.
 HARMLESS = {"/proc/partitions", "/proc/diskstats", "/proc/modules", "/proc/fs", "/proc/sysvipc/shm",
