@@ -48,7 +48,7 @@ done
 cp "$init" init
 chmod 755 init
 mount -o remount,ro "$root"
-ulimit -c 1
+prlimit --core=1:1 --pid $$
 exec chroot . /usr/bin/setpriv --reuid=$uid --regid=$uid --clear-groups --inh-caps=-all --bounding-set=-all $exec /init
 """
 
