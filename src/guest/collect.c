@@ -23,10 +23,25 @@ struct collection {
         struct strbuf inodes; /* uint64_t each: files with several names that were sent already */
 };
 
+/* Without openat2 (gVisor): a name that readdir() gave has no slash, so it is enough not to follow it. */
+static int open_entry(int directory, const char *name, int flags)
+{
+        struct stat above, entry;
+        _cleanup_(closep) int fd = openat(directory, name, flags);
+        if (fd < 0 || fstat(directory, &above) < 0 || fstat(fd, &entry) < 0)
+                return -1;
+        if (above.st_dev != entry.st_dev) {
+                errno = EXDEV;
+                return -1;
+        }
+        return take_fd(&fd);
+}
+
 static int open_beneath(int directory, const char *name, uint64_t flags)
 {
         struct open_how how = {.flags = flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, .resolve = NO_WAY_OUT};
-        return (int)syscall(SYS_openat2, directory, name, &how, sizeof how);
+        int fd = (int)syscall(SYS_openat2, directory, name, &how, sizeof how);
+        return fd < 0 && errno == ENOSYS ? open_entry(directory, name, (int)how.flags) : fd;
 }
 
 static int skip(struct collection *c, enum guest_skip_reason reason)
