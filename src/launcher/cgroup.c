@@ -13,6 +13,10 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
+#define NO_CGROUP_HINT                                                                                      \
+        "run as root or in a delegated cgroup (systemd-run --user --scope -p Delegate=yes COMMAND), or "    \
+        "pass "                                                                                             \
+        "--allow-degraded cgroup"
 #define CGROUP2_MAGIC 0x63677270
 #define ROOT "/sys/fs/cgroup"
 /* How long a killed group may take to become empty. */
@@ -194,7 +198,7 @@ static int write_limit(struct cgroup *cgroup, int directory, const struct limit 
         return failure_unenforced(failure, -r, limit->setting,
             limit->waived_by == ENFORCE_SWAP
                 ? "boot with swapaccount=1, turn swap off, or pass --allow-degraded swap"
-                : "run as root or in a delegated cgroup, or pass --allow-degraded cgroup",
+                : NO_CGROUP_HINT,
             "writing %s to cgroup file %s", limit->value, limit->file);
 }
 
@@ -314,9 +318,10 @@ int cgroup_make(const struct cgroup_host *host, const struct launcher_create *cr
         name_it(cgroup, host, create);
         if (host->version == 0) {
                 if (!(create->degraded_allowed & (1U << ENFORCE_CGROUP)))
-                        return failure_unenforced(failure, 0, "mem_limit",
-                            "run as root or in a delegated cgroup, or pass --allow-degraded cgroup", "%s",
+                        return failure_unenforced(failure, 0, "mem_limit", NO_CGROUP_HINT,
+                            "can't be enforced, nor can pids_limit, cpu_count and cpu_time: %s",
                             host->problem);
+                /* Swap is a part of it: the word allows that too. */
                 cgroup->degraded |= 1U << ENFORCE_CGROUP | 1U << ENFORCE_SWAP;
                 return 0;
         }

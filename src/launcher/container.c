@@ -27,22 +27,16 @@ static int write_proc(const struct host *host, pid_t pid, const char *file, cons
 }
 
 /* One uid and one gid inside, each on a host id that is neither root's nor another container's. */
-static int write_maps(
-    const struct host *host, const struct launcher_create *create, pid_t pid, struct setup_failure *failure)
+static int write_maps(const struct host *host, const struct launcher_create *create,
+    const struct container *c, struct setup_failure *failure)
 {
+        pid_t pid = c->pid;
         char text[64];
-        uint32_t host_uid = host->privileged ? create->host_uid : host->uid;
-        uint32_t host_gid = host->privileged ? create->host_gid : host->gid;
-        if (host_uid == 0 || host_gid == 0)
-                return failure_set(failure, EPERM, "user", "run it as another user, or as real root",
-                    "host uid 0 can't be given to a container");
         int r = write_proc(host, pid, "oom_score_adj", OOM_SCORE, NULL, failure);
-        if (r == 0 && !host->privileged)
-                r = write_proc(host, pid, "setgroups", "deny", "user", failure);
-        (void)snprintf(text, sizeof text, "%u %u 1\n", create->gid, host_gid);
+        (void)snprintf(text, sizeof text, "%u %u 1\n", create->gid, c->host_gid);
         if (r == 0)
                 r = write_proc(host, pid, "gid_map", text, "user", failure);
-        (void)snprintf(text, sizeof text, "%u %u 1\n", create->uid, host_uid);
+        (void)snprintf(text, sizeof text, "%u %u 1\n", create->uid, c->host_uid);
         if (r == 0)
                 r = write_proc(host, pid, "uid_map", text, "user", failure);
         return r;
@@ -80,8 +74,10 @@ static int create_steps(const struct host *host, const struct launcher_create *c
     struct container *c, struct setup_failure *failure)
 {
         uint64_t since = clock_now();
-        /* 1. Names and read-only flags that had to wait for the request. */
-        int r = tree_finish(create, failure);
+        /* 1. Ids, names and read-only flags that had to wait for the request. */
+        int r = ids_choose(&host->ids, create, &c->host_uid, &c->host_gid, &c->degraded, failure);
+        if (r == 0)
+                r = tree_finish(create, failure);
         if (r < 0)
                 return r;
         /* 2. The v2 group, which clone3 puts the child into; on a pure v2 host with all its limits. */
@@ -97,10 +93,12 @@ static int create_steps(const struct host *host, const struct launcher_create *c
         int go[2];
         if (pipe2(go, O_CLOEXEC) < 0)
                 return failure_set(failure, errno, NULL, NULL, "making a pipe");
+        /* Known before there are groups: on v1 they are made while the child is at work. */
+        bool no_cgroup = host->cgroups.version == 0;
         c->pid = clone_child(c, &c->pidfd);
         if (c->pid == 0) {
                 (void)close(go[1]);
-                child_main(create, guest, go[0]);
+                child_main(create, no_cgroup, guest, go[0]);
         }
         int clone_error = errno;
         (void)close(go[0]);
@@ -116,7 +114,7 @@ static int create_steps(const struct host *host, const struct launcher_create *c
         c->step_nsec[1] = lap(&since);
 
         /* 4. Its ids; then it may build its mounts, while we see to the limits. */
-        r = write_maps(host, create, c->pid, failure);
+        r = write_maps(host, create, c, failure);
         if (r < 0)
                 return r;
         if (write(open_go, "m", 1) != 1)
@@ -136,7 +134,7 @@ static int create_steps(const struct host *host, const struct launcher_create *c
         }
         if (write(open_go, "l", 1) != 1)
                 return failure_set(failure, errno, NULL, NULL, "the container's init is gone");
-        c->degraded = c->cgroup.degraded;
+        c->degraded |= c->cgroup.degraded;
         return 0;
 }
 

@@ -64,6 +64,8 @@ static int on_created(struct container *c, const struct launcher_created *create
                 return error_set(
                     &c->error, ERROR_INTERNAL, EBADMSG, NULL, "the launcher sent the wrong descriptors");
         int r = meter_open(&c->meter, created->cgroup_version, created->controllers, fds + 1);
+        if (r == 0 && created->cgroup_version == 0)
+                r = meter_open_processes(&c->meter, created->init_pid, c->spec->limits.mem_limit);
         if (r == 0 && created->cgroup_version == 2 && c->meter.files[METER_MEMORY_EVENTS] >= 0)
                 r = container_watch(c, c->meter.files[METER_MEMORY_EVENTS], SOURCE_OOM, EPOLLPRI);
         if (r == 0 && c->meter.oom_event >= 0)

@@ -1,0 +1,58 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""
+The part of the black-box suites that a slow guest can judge: tests/v2/suite.py root|user [FILTER...]. It is tests/run.py
+with more patience and without the cases that measure time, need libraries that the guest lacks, or suppose root.
+"""
+
+import pathlib
+import sys
+
+TESTS = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(TESTS))
+
+import run  # noqa: E402
+from lib import sandbox  # noqa: E402
+
+# An emulated processor is about that much slower.
+PATIENCE = 15
+
+# Parts of names -> why not here.
+NOT_HERE = {
+    "libraries:": "needs numpy, pandas and matplotlib",
+    "torture/": "measures a thousand runs",
+    "admission:": "measures time",
+}
+NOT_HERE_AS_USER = {}
+
+
+def more_patience():
+    call = sandbox.Sandbox.call
+
+    def patient(self, command, *, patience=50, **how):
+        return call(self, command, patience=patience * PATIENCE, **how)
+
+    sandbox.Sandbox.call = patient
+    original = run.Case.__init__
+
+    def patient_case(self, name, function):
+        original(self, name, function)
+        self.limit *= PATIENCE
+
+    run.Case.__init__ = patient_case
+
+
+def main():
+    who, *filters = sys.argv[1:]
+    left_out = {**NOT_HERE, **(NOT_HERE_AS_USER if who == "user" else {})}
+    for one in run.discover():
+        for part, reason in left_out.items():
+            if part in one.name:
+                run.EXCEPTIONS["native"][one.name] = reason
+    more_patience()
+    sys.argv[1:] = ["-j", "2", *filters] if filters else ["-j", "2", "conformance/", "attacks/"]
+    return run.main()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
