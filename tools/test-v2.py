@@ -3,6 +3,7 @@
 """Runs the black-box suites on a pure cgroup v2 host, which is a small virtual machine.
 
     tools/test-v2.py [--who root,user] [--build DIR] [FILTER...]
+    tools/test-v2.py --command SCRIPT      runs that as root instead, in /project of the guest
 
 Debian's cloud kernel package (unpacked, not installed) boots in qemu without needing KVM; its root file system is an
 initramfs made of a minimal Debian, the built program and the tests. Downloads and what is made of them stay in
@@ -12,6 +13,7 @@ import argparse
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import signal
 import stat
@@ -79,7 +81,7 @@ def base_root():
     return directory
 
 
-def entries(build, overlay):
+def entries(build, overlay, request):
     """Every file of the guest: name there -> path here."""
     root = base_root()
     for path in sorted(root.rglob("*")):
@@ -92,11 +94,12 @@ def entries(build, overlay):
         for path in sorted((ROOT / name).rglob("*")):
             if "__pycache__" not in path.parts and not path.is_relative_to(ROOT / "tests/fuzz/corpus"):
                 yield f"project/{path.relative_to(ROOT)}", path
+    yield "project/request", request
     yield "project/build", build
     yield "project/build/mai-sandbox", build / "mai-sandbox"
 
 
-def write_archive(out, build, overlay):
+def write_archive(out, build, overlay, request):
     """The "newc" cpio format, which the kernel unpacks: a header of hexadecimal numbers, name, content."""
     def member(number, name, mode, uid, gid, content):
         head = "070701" + "".join(f"{value:08x}" for value in (
@@ -104,7 +107,7 @@ def write_archive(out, build, overlay):
         data = head.encode() + name.encode() + b"\0"
         out.write(data + b"\0" * (-len(data) % 4) + content + b"\0" * (-len(content) % 4))
 
-    for number, (name, path) in enumerate(entries(build, overlay), 1):
+    for number, (name, path) in enumerate(entries(build, overlay, request), 1):
         info = path.lstat()
         content = b""
         if stat.S_ISLNK(info.st_mode):
@@ -123,7 +126,7 @@ def write_archive(out, build, overlay):
 
 def boot(image, archive, arguments):
     """Runs the guest, passing its console through. Returns its lines."""
-    command = ["qemu-system-x86_64", "-machine", "microvm,acpi=off", "-cpu", "max", "-smp", "2", "-m", "3072",
+    command = ["qemu-system-x86_64", "-machine", "microvm,acpi=off", "-cpu", "max", "-smp", "2", "-m", "5120",
                "-kernel", str(image), "-initrd", str(archive), "-nographic", "-nodefaults", "-serial", "stdio",
                "-no-reboot", "-append",
                "console=ttyS0 quiet panic=-1 reboot=t cgroup_no_v1=all rdinit=/init " + arguments]
@@ -144,21 +147,30 @@ def boot(image, archive, arguments):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--who", default="root,user", help="as whom: root, user, or both (default)")
+    parser.add_argument("--command", help="a shell script to run in the guest instead of the suites")
+    parser.add_argument("filters", nargs="*", metavar="FILTER", help="parts of names of cases, as of tests/run.py")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
     options = parser.parse_args()
     if os.geteuid() != 0:
         sys.exit("test-v2: making the guest's root file system needs root")
     WORK.mkdir(exist_ok=True)
     image, overlay = kernel()
-    archive = WORK / "initramfs"
+    archive = WORK / f"initramfs-{os.getpid()}"
     base_root()
     say("packing the guest")
+    request = WORK / "request"
+    request.write_text(options.command or " ".join(map(shlex.quote, options.filters)), encoding="utf-8")
     with open(archive, "wb") as out:
-        write_archive(out, options.build, overlay)
+        write_archive(out, options.build, overlay, request)
     say("booting it")
     started = time.monotonic()
-    lines = boot(image, archive, f"mai.who={options.who}")
+    try:
+        lines = boot(image, archive, f"mai.who={'command' if options.command else options.who}")
+    finally:
+        archive.unlink()
     say(f"the guest ran for {time.monotonic() - started:.0f} s")
+    if options.command:
+        return 0
     counts = [list(map(int, match.groups())) for match in map(COUNT.match, lines) if match]
     passed, failed, skipped = (sum(column) for column in zip(*counts)) if counts else (0, 0, 0)
     missing = len(options.who.split(",")) - len(counts)

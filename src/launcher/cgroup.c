@@ -291,17 +291,20 @@ static int make_v2(const struct cgroup_host *host, const struct launcher_create 
         int r = make_directory(host, cgroup, CONTROLLER_UNIFIED, failure);
         if (r < 0)
                 return r;
+        /*
+         * Not memory.oom.group: it would take the init along, and with it the files that the program left. The
+         * supervisor hears of the first kill (memory.events) and ends the rest, as it must on v1.
+         */
         struct limit limits[] = {
             {CONTROLLER_UNIFIED, "memory.max", "", "mem_limit", ENFORCE_CGROUP},
             {CONTROLLER_UNIFIED, "memory.swap.max", "0", "mem_limit", ENFORCE_SWAP},
-            {CONTROLLER_UNIFIED, "memory.oom.group", "1", "mem_limit", ENFORCE_CGROUP},
             {CONTROLLER_UNIFIED, "pids.max", "", "pids_limit", ENFORCE_CGROUP},
             {CONTROLLER_UNIFIED, "cpu.max", "", "cpu_count", ENFORCE_CGROUP},
         };
         (void)snprintf(
             limits[0].value, sizeof limits[0].value, "%llu", (unsigned long long)create->memory_bytes);
-        (void)snprintf(limits[3].value, sizeof limits[3].value, "%llu", (unsigned long long)create->pids);
-        (void)snprintf(limits[4].value, sizeof limits[4].value, "%llu %llu",
+        (void)snprintf(limits[2].value, sizeof limits[2].value, "%llu", (unsigned long long)create->pids);
+        (void)snprintf(limits[3].value, sizeof limits[3].value, "%llu %llu",
             (unsigned long long)create->cpu_quota_usec, (unsigned long long)create->cpu_period_usec);
         for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
                 r = write_limit(cgroup, cgroup->directories[CONTROLLER_UNIFIED], &limits[i],

@@ -3,6 +3,7 @@
 
 #include "launcher/child.h"
 #include "launcher/tree.h"
+#include "protocol/enforcement.h"
 #include "util/clock.h"
 #include "util/fd.h"
 
@@ -69,19 +70,40 @@ static uint64_t lap(uint64_t *since)
         return took;
 }
 
+/* What an ordinary user most often lacks, in one go rather than one after the other. */
+static int refuse_both(
+    const struct host *host, const struct launcher_create *create, struct setup_failure *failure)
+{
+        const uint32_t both = 1U << ENFORCE_CGROUP | 1U << ENFORCE_UID;
+        if (host->cgroups.version != 0 || host->ids.whole_host || host->ids.uids.count > 0 ||
+            (create->degraded_allowed & both) != 0)
+                return 0;
+        return failure_unenforced(failure, 0, "mem_limit",
+            "run as root; or install uidmap with a range in /etc/subuid and /etc/subgid, and run in a "
+            "delegated "
+            "cgroup (systemd-run --user --scope -p Delegate=yes COMMAND); or pass --allow-degraded cgroup "
+            "--allow-degraded uid",
+            "can't be enforced, nor can pids_limit, cpu_count, cpu_time: %s; and all runs would share the "
+            "caller's own uid",
+            host->cgroups.problem);
+}
+
 /* Everything that can fail; the caller cleans up. */
 static int create_steps(const struct host *host, const struct launcher_create *create, int guest,
     struct container *c, struct setup_failure *failure)
 {
         uint64_t since = clock_now();
         /* 1. Ids, names and read-only flags that had to wait for the request. */
-        int r = ids_choose(&host->ids, create, &c->host_uid, &c->host_gid, &c->degraded, failure);
+        int r = refuse_both(host, create, failure);
+        if (r == 0)
+                r = ids_choose(&host->ids, create, &c->host_uid, &c->host_gid, &c->degraded, failure);
         if (r == 0)
                 r = tree_finish(create, failure);
         if (r < 0)
                 return r;
-        /* 2. The v2 group, which clone3 puts the child into; on a pure v2 host with all its limits. */
-        if (host->cgroups.version == 2)
+        /* 2. The v2 group, which clone3 puts the child into; on a pure v2 host with all its limits. Where
+         * there is no group to be had, this is the refusal. */
+        if (host->cgroups.version != 1)
                 r = cgroup_make(&host->cgroups, create, &c->cgroup, failure);
         else
                 r = cgroup_make_unified(&host->cgroups, create, &c->cgroup, failure);
@@ -122,7 +144,7 @@ static int create_steps(const struct host *host, const struct launcher_create *c
         c->step_nsec[2] = lap(&since);
 
         /* 5. Limits first, then entry, then the word that they hold. */
-        if (host->cgroups.version != 2) {
+        if (host->cgroups.version == 1) {
                 r = cgroup_make(&host->cgroups, create, &c->cgroup, failure);
                 if (r < 0)
                         return r;

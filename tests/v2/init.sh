@@ -40,13 +40,14 @@ cd /project || exit 1
 for who in $(sed -n 's/.*mai\.who=\([a-z,]*\).*/\1/p' /proc/cmdline | tr , ' '); do
     echo "== guest: $who"
     case $who in
-    root) python3 tests/v2/suite.py root ;;
+    command) sh /project/request ;;
+    root) eval "python3 tests/v2/suite.py root $(cat request)" ;;
     user)
         mkdir -p /run/user/1000
         chown user /run/user/1000
         sh -c 'echo $$ >/sys/fs/cgroup/user/session/cgroup.procs
             exec setpriv --reuid=1000 --regid=1000 --clear-groups env HOME=/home/user XDG_RUNTIME_DIR=/run/user/1000 \
-                python3 tests/v2/suite.py user'
+                sh -c "python3 tests/v2/suite.py user $(cat request)"'
         ;;
     esac
     echo "== guest: $who ended with status $?"

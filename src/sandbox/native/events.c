@@ -27,9 +27,13 @@ static int vanished(struct container *c, struct container_event *event, const ch
         (void)epoll_ctl(c->epoll, EPOLL_CTL_DEL, c->guest.socket, NULL);
         if (c->exited || c->lost || c->destroying)
                 return 0;
+        if (!c->made && !c->launcher_gone) {
+                /* The launcher ends what it could not complete, and is about to say why. */
+                c->init_gone = true;
+                return 0;
+        }
         if (c->killed || meter_oom_kills(&c->meter) > 0) {
-                /* Killed by us, or (v2 kills the whole group) for want of memory: the init went with the
-                 * rest. */
+                /* Killed by us, or the kernel took the init too for want of memory. */
                 c->exited = true;
                 container_set_timer(c, DRAIN_DEADLINE_MSEC);
                 event->type = CONTAINER_EXITED;
@@ -91,6 +95,7 @@ static int on_launcher(struct container *c, struct container_event *event)
                 return 0;
         if (r < 0) {
                 (void)epoll_ctl(c->epoll, EPOLL_CTL_DEL, c->launcher.socket, NULL);
+                c->launcher_gone = true;
                 if (c->destroying && !c->destroyed) {
                         c->destroyed = true;
                         event->type = CONTAINER_DESTROYED;
@@ -106,7 +111,7 @@ static int on_launcher(struct container *c, struct container_event *event)
         case LAUNCHER_CREATED:
                 if (on_created(c, &message.created, fds, n) < 0)
                         return failed(c, event, CONTAINER_FAILED);
-                return 0;
+                return c->init_gone ? vanished(c, event, "the container's init") : 0;
         case LAUNCHER_DESTROYED:
                 c->destroyed = true;
                 (void)snprintf(c->leftover, sizeof c->leftover, "%.*s",
@@ -239,6 +244,7 @@ static int on_exited(struct container *c, const struct guest_frame *frame, struc
         event->exited.wait_status = exited.wait_status;
         event->exited.reaped = exited.reaped;
         event->exited.killed = exited.killed;
+        meter_note_peak(&c->meter, exited.max_rss_bytes);
         return 0;
 }
 

@@ -172,6 +172,14 @@ void meter_read(struct meter *meter, struct usage *ret)
                 read_processes(meter, ret);
 }
 
+void meter_note_peak(struct meter *meter, uint64_t bytes)
+{
+        if (meter->version != 0)
+                return;
+        meter->memory_peak_bytes = MAX(meter->memory_peak_bytes, bytes);
+        meter->pids_peak = MAX(meter->pids_peak, UINT64_C(1)); /* it was there */
+}
+
 static uint64_t count_or_zero(uint64_t count)
 {
         return count == NOT_MEASURED ? 0 : count;

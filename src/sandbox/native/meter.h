@@ -53,6 +53,12 @@ int meter_open(struct meter *meter, int version, uint32_t controllers, const int
 int meter_open_processes(struct meter *meter, pid_t init, uint64_t memory_max);
 void meter_close(struct meter *meter);
 
+/*
+ * Without cgroups a program may be over before anybody looked; the kernel's account of its largest process
+ * (in bytes) is known then. Changes nothing where a cgroup counts.
+ */
+void meter_note_peak(struct meter *meter, uint64_t bytes);
+
 /* Fills every member. */
 void meter_read(struct meter *meter, struct usage *ret);
 
