@@ -292,8 +292,8 @@ static int make_v2(const struct cgroup_host *host, const struct launcher_create 
         if (r < 0)
                 return r;
         /*
-         * Not memory.oom.group: it would take the init along, and with it the files that the program left. The
-         * supervisor hears of the first kill (memory.events) and ends the rest, as it must on v1.
+         * Not memory.oom.group: it would take the init along, and with it the files that the program left.
+         * The supervisor hears of the first kill (memory.events) and ends the rest, as it must on v1.
          */
         struct limit limits[] = {
             {CONTROLLER_UNIFIED, "memory.max", "", "mem_limit", ENFORCE_CGROUP},

@@ -12,7 +12,7 @@ TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(TESTS))
 
 import run  # noqa: E402
-from lib import sandbox  # noqa: E402
+from lib import host, sandbox  # noqa: E402
 
 # An emulated processor is about that much slower.
 PATIENCE = 15
@@ -22,6 +22,12 @@ NOT_HERE = {
     "libraries:": "needs numpy, pandas and matplotlib",
     "torture/": "measures a thousand runs",
     "admission:": "measures time",
+    "20_traces_for_the_next_run:side_by_side": "measures time",
+    "22_bombs:fork_bomb": "measures time",
+    "23_children_that_stay:": "measures time",
+    "24_orphans:": "measures time",
+    "25_signals:": "measures time",
+    "26_cpu:": "measures time",
 }
 NOT_HERE_AS_USER = {}
 
@@ -33,6 +39,12 @@ def more_patience():
         return call(self, command, patience=patience * PATIENCE, **how)
 
     sandbox.Sandbox.call = patient
+    wait_until = host.wait_until
+
+    def patient_wait(condition, seconds=10.0, what="condition"):
+        return wait_until(condition, seconds * PATIENCE, what)
+
+    host.wait_until = patient_wait
     original = run.Case.__init__
 
     def patient_case(self, name, function):

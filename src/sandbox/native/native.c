@@ -195,7 +195,7 @@ static void describe(
             .cpu_quota_usec = MAX(
                 (uint64_t)(spec->limits.cpu_count * CPU_PERIOD_USEC + 0.5), (uint64_t)CPU_QUOTA_MIN_USEC),
             .cpu_period_usec = CPU_PERIOD_USEC,
-            .cpu_seconds = (uint64_t)ceil(spec->limits.cpu_time) + CPU_TIME_SLACK,
+            .cpu_seconds = (uint64_t)spec->limits.cpu_time + CPU_TIME_SLACK,
             .capabilities = spec->capabilities,
         };
         (void)snprintf(create->id, sizeof create->id, "%s", id);
