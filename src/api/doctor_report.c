@@ -121,9 +121,10 @@ static int add_backend(struct strbuf *text, const struct backend_report *backend
                 const struct requirement *requirement = &backend->requirements[i];
                 if (requirement->state == REQUIREMENT_UNKNOWN)
                         continue;
-                r = strbuf_appendf(text, "  %-8s %-13s%s\n",
-                    requirement->state == REQUIREMENT_ENFORCED ? "ok" : "MISSING", requirement->name,
-                    requirement->evidence);
+                r = requirement->state == REQUIREMENT_ENFORCED
+                        ? strbuf_appendf(
+                              text, "  %-8s %-13s%s\n", "ok", requirement->name, requirement->evidence)
+                        : strbuf_appendf(text, "  %-8s %s\n", "MISSING", requirement->name);
                 if (r == 0)
                         r = add_problem(text, "             ", &requirement->problem);
         }

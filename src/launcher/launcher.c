@@ -211,6 +211,19 @@ static void serve(const struct host *host, struct container *container)
         }
 }
 
+/*
+ * Answers the first request with why there is nothing to be had. Not before it has come: a socket that is closed
+ * with something unread in it takes the answer along.
+ */
+static void refuse(const struct setup_failure *failure)
+{
+        struct launcher_create request;
+        int fds[FD_PASS_MAX];
+        size_t n = 0;
+        if (fd_receive(LAUNCHER_SOCKET_FD, &request, sizeof request, fds, &n, NULL, 0) > 0)
+                send_failure(failure);
+}
+
 /* The argument is there when the program has started itself again, see ids.h. */
 int main(int argc, char **argv)
 {
@@ -219,7 +232,7 @@ int main(int argc, char **argv)
         struct setup_failure failure;
         detach_from_caller();
         if (prepare(&host, argc > 1 ? argv[1] : NULL, &failure) < 0) {
-                send_failure(&failure);
+                refuse(&failure);
                 return 1;
         }
         serve(&host, &container);

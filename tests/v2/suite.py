@@ -5,6 +5,7 @@ The part of the black-box suites that a slow guest can judge: tests/v2/suite.py 
 with more patience and without the cases that measure time, need libraries that the guest lacks, or suppose root.
 """
 
+import os
 import pathlib
 import sys
 
@@ -39,6 +40,8 @@ def more_patience():
         return call(self, command, patience=patience * PATIENCE, **how)
 
     sandbox.Sandbox.call = patient
+    if "XDG_RUNTIME_DIR" in os.environ:  # an ordinary user's login sets it
+        sandbox.CALLER_ENVIRONMENT["XDG_RUNTIME_DIR"] = os.environ["XDG_RUNTIME_DIR"]
     wait_until = host.wait_until
 
     def patient_wait(condition, seconds=10.0, what="condition"):
