@@ -66,7 +66,8 @@ def base_root():
     if not (WORK / "root-done").exists():
         say("making a minimal Debian")
         shutil.rmtree(directory, ignore_errors=True)
-        quietly(["debootstrap", "--variant=minbase", f"--include={','.join(PACKAGES)}", "bookworm", str(directory), MIRROR])
+        quietly(["debootstrap", "--variant=minbase", f"--include={','.join(PACKAGES)}", "bookworm", str(directory),
+                 MIRROR])
         for path in PRUNED:
             shutil.rmtree(directory / path, ignore_errors=True)
         with open(directory / "etc/passwd", "a", encoding="ascii") as file:
@@ -133,7 +134,8 @@ def boot(image, archive, arguments):
     if os.access("/dev/kvm", os.R_OK | os.W_OK):
         command += ["-accel", "kvm"]
     lines = []
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as guest:
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT) as guest:
         signal.signal(signal.SIGALRM, lambda *_: guest.kill())
         signal.alarm(DEADLINE)
         for raw in guest.stdout:

@@ -212,8 +212,8 @@ static void serve(const struct host *host, struct container *container)
 }
 
 /*
- * Answers the first request with why there is nothing to be had. Not before it has come: a socket that is closed
- * with something unread in it takes the answer along.
+ * Answers the first request with why there is nothing to be had. Not before it has come: a socket that is
+ * closed with something unread in it takes the answer along.
  */
 static void refuse(const struct setup_failure *failure)
 {

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """
-The part of the black-box suites that a slow guest can judge: tests/v2/suite.py root|user [FILTER...]. It is tests/run.py
-with more patience and without the cases that measure time, need libraries that the guest lacks, or suppose root.
+The part of the black-box suites that a slow guest can judge: tests/v2/suite.py root|user [FILTER...]. It is
+tests/run.py with more patience and without the cases that measure time or need libraries that the guest lacks.
 """
 
 import os
