@@ -186,6 +186,20 @@ MAI_PUBLIC int mai_policy_check(const char *path, char **ret_path, mai_error **r
 /* What a trust level (NULL: the default one) resolves to, as YAML text. Caller frees. */
 MAI_PUBLIC int mai_policy_show(
     const char *path, const char *trust_level, char **ret_text, mai_error **ret_error);
+/*
+ * What this host can enforce, found out by making a few containers under the default policy of that file
+ * (NULL: the usual search) and reading back what holds. Takes a fraction of a second.
+ */
+typedef struct mai_report mai_report;
+MAI_PUBLIC int mai_doctor(const char *policy_path, mai_report **ret, mai_error **ret_error);
+/* 1: the default policy is enforced in full by the backend that it names; 0: a run would be refused. */
+MAI_PUBLIC int mai_report_enforced(const mai_report *report);
+/* For people: lines of text, each thing that is missing with the reason and the fix. Owned by the report. */
+MAI_PUBLIC const char *mai_report_text(const mai_report *report);
+/* The same as one JSON document. Owned by the report. */
+MAI_PUBLIC const char *mai_report_json(const mai_report *report);
+MAI_PUBLIC mai_report *mai_report_free(mai_report *report);
+
 /* Removes what dead supervisors left behind. *ret_removed counts containers. */
 MAI_PUBLIC int mai_prune(unsigned *ret_removed, mai_error **ret_error);
 

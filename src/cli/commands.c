@@ -17,6 +17,12 @@ static const char run_details[] =
 static const char exec_details[] = "Runs CMD, looked up in the image's PATH, in a container of its own. "
                                    "Options end at CMD.\n\n" EXIT_STATUS_HELP;
 
+static const char doctor_details[] =
+    "Makes a few containers, each with a part of the default policy waived, and reads back from\n"
+    "the kernel what is enforced on them.\n\n"
+    "Exit status: 0 the default policy is enforced in full; 1 it is not, and what is missing is\n"
+    "named with the fix; 125 the policy is bad.\n";
+
 const struct command cli_commands[] = {
     {"run", "[OPTION...] FILE|- [ARG...]", "run a Python program", FOR_RUN, run_details, run_main},
     {"exec", "[OPTION...] [--] CMD [ARG...]", "run any command of the image", FOR_RUN, exec_details,
@@ -28,6 +34,8 @@ const struct command cli_commands[] = {
         policy_check_main},
     {"policy show", "[OPTION...]", "what a trust level resolves to, as YAML", FOR_POLICY_SHOW, NULL,
         policy_show_main},
+    {"doctor", "[OPTION...]", "what this host can enforce, and how to fix what it can't", FOR_DOCTOR,
+        doctor_details, doctor_main},
     {"prune", "", "remove what killed sandboxes left behind", FOR_OTHERS, NULL, prune_main},
     {"version", "", "print the version", FOR_OTHERS, NULL, version_main},
     {"help", "[COMMAND]", "print this, or the help of one command", FOR_OTHERS, NULL, help_main},

@@ -26,6 +26,7 @@ int exec_main(const struct command *command, int argc, char **argv);
 int policy_main(const struct command *command, int argc, char **argv);
 int policy_check_main(const struct command *command, int argc, char **argv);
 int policy_show_main(const struct command *command, int argc, char **argv);
+int doctor_main(const struct command *command, int argc, char **argv);
 int prune_main(const struct command *command, int argc, char **argv);
 int version_main(const struct command *command, int argc, char **argv);
 int help_main(const struct command *command, int argc, char **argv);

@@ -5,7 +5,7 @@
 #include "util/parse.h"
 
 #define SETTING OPTION_SETTING
-#define SHOWS_POLICY (FOR_RUN | FOR_POLICY_CHECK | FOR_POLICY_SHOW)
+#define SHOWS_POLICY (FOR_RUN | FOR_POLICY_CHECK | FOR_POLICY_SHOW | FOR_DOCTOR)
 
 const struct option_spec cli_options[] = {
     {"--trust", "LEVEL", OPTION_TRUST, VALUE_TEXT, "trust_level", FOR_RUN | FOR_POLICY_SHOW,
@@ -33,8 +33,8 @@ const struct option_spec cli_options[] = {
         "file to put into the working directory, under the name DEST; may be repeated"},
     {"--output-dir", "DIR", OPTION_OUTPUT_DIR, VALUE_TEXT, NULL, FOR_RUN,
         "where to write the files that the program left in its working directory"},
-    {"--json", NULL, OPTION_JSON, VALUE_NONE, NULL, FOR_RUN,
-        "print the whole result as one JSON document instead of the output"},
+    {"--json", NULL, OPTION_JSON, VALUE_NONE, NULL, FOR_RUN | FOR_DOCTOR,
+        "print the whole result as one JSON document instead of text"},
     {"--events", NULL, OPTION_EVENTS, VALUE_NONE, NULL, FOR_RUN,
         "print events as JSON lines while it runs, the result last"},
     {"--no-progress", NULL, OPTION_NO_PROGRESS, VALUE_NONE, NULL, FOR_RUN, "no status line on the terminal"},

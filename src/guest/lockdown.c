@@ -32,6 +32,23 @@ struct ruleset_attributes {
 /* What the program may do in its own directories: all but device nodes. */
 #define LANDLOCK_MAY (LANDLOCK_CHANGES & ~(LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_BLOCK))
 
+static int set_limit(int resource, rlim_t value, const char *setting, struct setup_failure *failure)
+{
+        struct rlimit limit = {value, value}, now;
+        if (prlimit(0, resource, &limit, NULL) == 0)
+                return 0;
+        /* Higher than we were given: then what we were given. An engine that has set it already may not let us
+         * set it again. */
+        if (prlimit(0, resource, NULL, &now) == 0) {
+                limit.rlim_cur = limit.rlim_max = MIN(value, now.rlim_max);
+                if (now.rlim_cur == limit.rlim_cur && now.rlim_max == limit.rlim_max)
+                        return 0;
+        }
+        return prlimit(0, resource, &limit, NULL) < 0
+                   ? failure_set(failure, errno, setting, NULL, "setting a resource limit")
+                   : 0;
+}
+
 /*
  * Resource limits. None on memory: that is the cgroup's job, and RLIMIT_AS breaks numpy's threads. Core
  * dumps: a piped handler of the host runs as root and ignores a limit of 0, but not one of 1; the filter
@@ -52,22 +69,34 @@ static int set_limits(const struct lockdown_config *config, struct setup_failure
             {RLIMIT_RTPRIO, 0, "rtprio"},
             {RLIMIT_NICE, 0, "nice"},
         };
-        for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
-                struct rlimit limit = {wanted[i].value, wanted[i].value}, now;
-                if (prlimit(0, wanted[i].resource, &limit, NULL) == 0)
-                        continue;
-                /* Higher than we were given: then what we were given. An engine that has set it already may
-                 * not let us set it again. */
-                if (prlimit(0, wanted[i].resource, NULL, &now) == 0) {
-                        limit.rlim_cur = limit.rlim_max = MIN(wanted[i].value, now.rlim_max);
-                        if (now.rlim_cur == limit.rlim_cur && now.rlim_max == limit.rlim_max)
-                                continue;
-                }
-                if (prlimit(0, wanted[i].resource, &limit, NULL) < 0)
-                        return failure_set(
-                            failure, errno, wanted[i].setting, NULL, "setting a resource limit");
-        }
-        return 0;
+        int r = 0;
+        for (size_t i = 0; i < ARRAY_SIZE(wanted) && r == 0; i++)
+                r = set_limit(wanted[i].resource, wanted[i].value, wanted[i].setting, failure);
+        return r;
+}
+
+/*
+ * Without a cgroup the kernel can still hold some of it: the number of processes is counted per user
+ * namespace (Linux 5.14), so this container alone counts; writable memory and CPU time are counted per
+ * process, and the supervisor adds them up. Address space stays unlimited: numpy reserves what it never
+ * touches.
+ */
+static int set_stand_ins(const struct lockdown_config *config, struct setup_failure *failure)
+{
+        const struct {
+                int resource;
+                rlim_t value;
+                const char *setting;
+        } wanted[] = {
+            {RLIMIT_NPROC, config->processes, "pids_limit"},
+            {RLIMIT_DATA, config->data_bytes, "mem_limit"},
+            {RLIMIT_CPU, config->cpu_seconds, "cpu_time"},
+        };
+        int r = 0;
+        for (size_t i = 0; i < ARRAY_SIZE(wanted) && r == 0; i++)
+                if (wanted[i].value > 0)
+                        r = set_limit(wanted[i].resource, wanted[i].value, wanted[i].setting, failure);
+        return r;
 }
 
 static int drop_groups(
@@ -202,6 +231,8 @@ int lockdown(const struct lockdown_config *config, struct lockdown_state *ret, s
 {
         struct lockdown_state state = {.listener = -1};
         int r = set_limits(config, failure);
+        if (r == 0)
+                r = set_stand_ins(config, failure);
         if (r < 0)
                 return r;
         r = drop_groups(config, &state, failure);

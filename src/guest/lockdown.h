@@ -11,6 +11,10 @@
 struct lockdown_config {
         uint32_t uid, gid;
         uint64_t open_files;
+        /* What stands in for a cgroup that can't be had; 0: nothing needs to. */
+        uint64_t processes;     /* of the container, the init included */
+        uint64_t data_bytes;    /* of one process */
+        uint64_t cpu_seconds;   /* of one process */
         uint64_t capabilities;  /* kept; 0 unless the policy says unsafe */
         bool seccomp;           /* false: unconfined (unsafe) */
         bool notify;            /* with a listener, which the supervisor gets */

@@ -12,7 +12,14 @@
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <sys/xattr.h>
 
+#define NO_CGROUP_HINT                                                                                      \
+        "run as root or in a delegated cgroup (systemd-run --user --scope -p Delegate=yes COMMAND), or "    \
+        "pass "                                                                                             \
+        "--allow-degraded cgroup"
+/* Where the supervisor goes in a group that is its own. */
+#define LEAF "mai-sandbox-supervisor"
 #define CGROUP2_MAGIC 0x63677270
 #define ROOT "/sys/fs/cgroup"
 /* How long a killed group may take to become empty. */
@@ -115,6 +122,78 @@ static void find_v1(struct cgroup_host *host, const char *text)
         }
 }
 
+/* Does a list of words with blanks between them hold `word`? */
+static bool has_word(const char *list, const char *word)
+{
+        size_t size = strlen(word);
+        for (const char *at = list; (at = strstr(at, word)) != NULL; at += size)
+                if ((at == list || at[-1] == ' ') &&
+                    (at[size] == ' ' || at[size] == '\n' || at[size] == '\0'))
+                        return true;
+        return false;
+}
+
+/* Has the children of this group get what limits need; true if they do. */
+static bool hand_down(int group)
+{
+        static const char *const wanted[] = {"memory", "pids", "cpu"};
+        char enabled[256];
+        if (fd_read_small(group, "cgroup.subtree_control", enabled, sizeof enabled) < 0)
+                return false;
+        /*
+         * One by one: a controller that is not there must not cost the others. Memory first, and nothing
+         * without it: a group with processes in it refuses that one, but takes the others, and turns into
+         * one whose children can hold threads only.
+         */
+        for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
+                char text[16];
+                (void)snprintf(text, sizeof text, "+%s", wanted[i]);
+                if (!has_word(enabled, wanted[i]) &&
+                    fd_write_file(group, "cgroup.subtree_control", text) < 0 && i == 0)
+                        return false;
+        }
+        return fd_read_small(group, "cgroup.subtree_control", enabled, sizeof enabled) > 0 &&
+               has_word(enabled, "memory") && has_word(enabled, "pids");
+}
+
+static int move(int group, const char *file, pid_t pid)
+{
+        char text[16];
+        (void)snprintf(text, sizeof text, "%d", (int)pid);
+        return fd_write_file(group, file, text);
+}
+
+/*
+ * Our own group, where systemd has marked it as given to us (`systemd-run --user --scope -p Delegate=yes`):
+ * it can hand down nothing while there are processes in it, so the library's process and we go to a leaf. If
+ * others are in it too, that was in vain and is undone. `problem` tells why it did not work, or is left
+ * alone.
+ */
+static bool hand_down_own(int group, char *problem, size_t size)
+{
+        char mark[8];
+        if (fgetxattr(group, "user.delegate", mark, sizeof mark) < 1 || mark[0] != '1')
+                return false;
+        int r = mkdirat(group, LEAF, 0755) < 0 && errno != EEXIST ? -errno : 0;
+        if (r == 0)
+                r = move(group, LEAF "/cgroup.procs", getppid());
+        if (r == 0)
+                r = move(group, LEAF "/cgroup.procs", getpid());
+        if (r == 0 && hand_down(group))
+                return true;
+        if (r < 0)
+                (void)snprintf(
+                    problem, size, "our group is delegated, but can't be divided: %s", strerror(-r));
+        else
+                (void)snprintf(problem, size,
+                    "our group is delegated, but other processes are in it, or it has no memory and pids "
+                    "controllers");
+        (void)move(group, "cgroup.procs", getppid());
+        (void)move(group, "cgroup.procs", getpid());
+        (void)unlinkat(group, LEAF, AT_REMOVEDIR);
+        return false;
+}
+
 /*
  * v2. A group that has processes cannot hand controllers to children, unless it is the root; so climb from
  * our own group to the nearest one that has controllers to give. As root that is at last the hierarchy's
@@ -125,23 +204,16 @@ static void find_v2(struct cgroup_host *host, const char *text)
         char path[LAUNCHER_PATH_SIZE];
         if (!own_path(text, "", path))
                 return;
-        for (;;) {
+        for (bool own = true;; own = false) {
                 _cleanup_(closep) int fd = open_parent(ROOT, path);
-                char enabled[256];
-                if (fd >= 0 && fd_read_small(fd, "cgroup.subtree_control", enabled, sizeof enabled) >= 0) {
-                        if (!strstr(enabled, "memory") || !strstr(enabled, "pids") ||
-                            !strstr(enabled, "cpu"))
-                                (void)fd_write_file(fd, "cgroup.subtree_control", "+memory +pids +cpu");
-                        if (fd_read_small(fd, "cgroup.subtree_control", enabled, sizeof enabled) > 0 &&
-                            strstr(enabled, "memory") && strstr(enabled, "pids")) {
-                                host->version = 2;
-                                host->controllers = 1U << CONTROLLER_UNIFIED | 1U << CONTROLLER_MEMORY |
-                                                    1U << CONTROLLER_PIDS | 1U << CONTROLLER_CPU;
-                                host->parents[CONTROLLER_UNIFIED] = take_fd(&fd);
-                                (void)snprintf(
-                                    host->paths[CONTROLLER_UNIFIED], LAUNCHER_PATH_SIZE, "%s", path);
-                                return;
-                        }
+                if (fd >= 0 &&
+                    (hand_down(fd) || (own && hand_down_own(fd, host->problem, sizeof host->problem)))) {
+                        host->version = 2;
+                        host->controllers = 1U << CONTROLLER_UNIFIED | 1U << CONTROLLER_MEMORY |
+                                            1U << CONTROLLER_PIDS | 1U << CONTROLLER_CPU;
+                        host->parents[CONTROLLER_UNIFIED] = take_fd(&fd);
+                        (void)snprintf(host->paths[CONTROLLER_UNIFIED], LAUNCHER_PATH_SIZE, "%s", path);
+                        return;
                 }
                 char *slash = strrchr(path, '/');
                 if (!slash || strcmp(path, "/") == 0)
@@ -164,7 +236,7 @@ void cgroup_find_host(struct cgroup_host *ret)
                         find_v2(&host, text);
                 else
                         find_v1(&host, text);
-                if (host.version == 0)
+                if (host.version == 0 && host.problem[0] == '\0')
                         (void)snprintf(host.problem, sizeof host.problem,
                             "no memory controller below %s in which this user may make groups", ROOT);
         }
@@ -194,7 +266,10 @@ static int write_limit(struct cgroup *cgroup, int directory, const struct limit 
         return failure_unenforced(failure, -r, limit->setting,
             limit->waived_by == ENFORCE_SWAP
                 ? "boot with swapaccount=1, turn swap off, or pass --allow-degraded swap"
-                : "run as root or in a delegated cgroup, or pass --allow-degraded cgroup",
+            : r == -ENOENT ? "have the controller delegated (Delegate=cpu memory pids in a drop-in of "
+                             "systemd's user@.service), "
+                             "or pass --allow-degraded cgroup"
+                           : NO_CGROUP_HINT,
             "writing %s to cgroup file %s", limit->value, limit->file);
 }
 
@@ -287,17 +362,20 @@ static int make_v2(const struct cgroup_host *host, const struct launcher_create 
         int r = make_directory(host, cgroup, CONTROLLER_UNIFIED, failure);
         if (r < 0)
                 return r;
+        /*
+         * Not memory.oom.group: it would take the init along, and with it the files that the program left.
+         * The supervisor hears of the first kill (memory.events) and ends the rest, as it must on v1.
+         */
         struct limit limits[] = {
             {CONTROLLER_UNIFIED, "memory.max", "", "mem_limit", ENFORCE_CGROUP},
             {CONTROLLER_UNIFIED, "memory.swap.max", "0", "mem_limit", ENFORCE_SWAP},
-            {CONTROLLER_UNIFIED, "memory.oom.group", "1", "mem_limit", ENFORCE_CGROUP},
             {CONTROLLER_UNIFIED, "pids.max", "", "pids_limit", ENFORCE_CGROUP},
             {CONTROLLER_UNIFIED, "cpu.max", "", "cpu_count", ENFORCE_CGROUP},
         };
         (void)snprintf(
             limits[0].value, sizeof limits[0].value, "%llu", (unsigned long long)create->memory_bytes);
-        (void)snprintf(limits[3].value, sizeof limits[3].value, "%llu", (unsigned long long)create->pids);
-        (void)snprintf(limits[4].value, sizeof limits[4].value, "%llu %llu",
+        (void)snprintf(limits[2].value, sizeof limits[2].value, "%llu", (unsigned long long)create->pids);
+        (void)snprintf(limits[3].value, sizeof limits[3].value, "%llu %llu",
             (unsigned long long)create->cpu_quota_usec, (unsigned long long)create->cpu_period_usec);
         for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
                 r = write_limit(cgroup, cgroup->directories[CONTROLLER_UNIFIED], &limits[i],
@@ -314,9 +392,10 @@ int cgroup_make(const struct cgroup_host *host, const struct launcher_create *cr
         name_it(cgroup, host, create);
         if (host->version == 0) {
                 if (!(create->degraded_allowed & (1U << ENFORCE_CGROUP)))
-                        return failure_unenforced(failure, 0, "mem_limit",
-                            "run as root or in a delegated cgroup, or pass --allow-degraded cgroup", "%s",
+                        return failure_unenforced(failure, 0, "mem_limit", NO_CGROUP_HINT,
+                            "can't be enforced, nor can pids_limit, cpu_count and cpu_time: %s",
                             host->problem);
+                /* Swap is a part of it: the word allows that too. */
                 cgroup->degraded |= 1U << ENFORCE_CGROUP | 1U << ENFORCE_SWAP;
                 return 0;
         }

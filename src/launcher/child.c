@@ -94,7 +94,7 @@ static int verify_inside(struct setup_failure *failure)
         return 0;
 }
 
-_Noreturn void child_main(const struct launcher_create *create, int guest, int go)
+_Noreturn void child_main(const struct launcher_create *create, bool no_cgroup, int guest, int go)
 {
         struct setup_failure failure;
         uint64_t steps[6] = {};
@@ -152,6 +152,9 @@ _Noreturn void child_main(const struct launcher_create *create, int guest, int g
                     .open_files = create->open_files,
                     .capabilities = create->capabilities,
                     .notify = true,
+                    .processes = no_cgroup ? create->pids : 0,
+                    .data_bytes = no_cgroup ? create->memory_bytes : 0,
+                    .cpu_seconds = no_cgroup ? create->cpu_seconds : 0,
                     .seccomp = !(create->flags & LAUNCHER_SECCOMP_UNCONFINED),
                     .landlock_optional = create->degraded_allowed & (1U << ENFORCE_LANDLOCK),
                     .groups_optional = create->degraded_allowed & (1U << ENFORCE_GROUPS),

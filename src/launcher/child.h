@@ -5,5 +5,8 @@
 
 #include "protocol/launcher.h"
 
-/* `go` brings a byte when the maps are written, and another when the limits hold. Never returns. */
-_Noreturn void child_main(const struct launcher_create *create, int guest, int go);
+/*
+ * `go` brings a byte when the maps are written, and another when the limits hold. `no_cgroup`: there is none
+ * to hold them, so resource limits stand in. Never returns.
+ */
+_Noreturn void child_main(const struct launcher_create *create, bool no_cgroup, int guest, int go);

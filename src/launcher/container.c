@@ -3,6 +3,7 @@
 
 #include "launcher/child.h"
 #include "launcher/tree.h"
+#include "protocol/enforcement.h"
 #include "util/clock.h"
 #include "util/fd.h"
 
@@ -27,22 +28,16 @@ static int write_proc(const struct host *host, pid_t pid, const char *file, cons
 }
 
 /* One uid and one gid inside, each on a host id that is neither root's nor another container's. */
-static int write_maps(
-    const struct host *host, const struct launcher_create *create, pid_t pid, struct setup_failure *failure)
+static int write_maps(const struct host *host, const struct launcher_create *create,
+    const struct container *c, struct setup_failure *failure)
 {
+        pid_t pid = c->pid;
         char text[64];
-        uint32_t host_uid = host->privileged ? create->host_uid : host->uid;
-        uint32_t host_gid = host->privileged ? create->host_gid : host->gid;
-        if (host_uid == 0 || host_gid == 0)
-                return failure_set(failure, EPERM, "user", "run it as another user, or as real root",
-                    "host uid 0 can't be given to a container");
         int r = write_proc(host, pid, "oom_score_adj", OOM_SCORE, NULL, failure);
-        if (r == 0 && !host->privileged)
-                r = write_proc(host, pid, "setgroups", "deny", "user", failure);
-        (void)snprintf(text, sizeof text, "%u %u 1\n", create->gid, host_gid);
+        (void)snprintf(text, sizeof text, "%u %u 1\n", create->gid, c->host_gid);
         if (r == 0)
                 r = write_proc(host, pid, "gid_map", text, "user", failure);
-        (void)snprintf(text, sizeof text, "%u %u 1\n", create->uid, host_uid);
+        (void)snprintf(text, sizeof text, "%u %u 1\n", create->uid, c->host_uid);
         if (r == 0)
                 r = write_proc(host, pid, "uid_map", text, "user", failure);
         return r;
@@ -75,17 +70,40 @@ static uint64_t lap(uint64_t *since)
         return took;
 }
 
+/* What an ordinary user most often lacks, in one go rather than one after the other. */
+static int refuse_both(
+    const struct host *host, const struct launcher_create *create, struct setup_failure *failure)
+{
+        const uint32_t both = 1U << ENFORCE_CGROUP | 1U << ENFORCE_UID;
+        if (host->cgroups.version != 0 || host->ids.whole_host || host->ids.uids.count > 0 ||
+            (create->degraded_allowed & both) != 0)
+                return 0;
+        return failure_unenforced(failure, 0, "mem_limit",
+            "run as root; or install uidmap with a range in /etc/subuid and /etc/subgid, and run in a "
+            "delegated "
+            "cgroup (systemd-run --user --scope -p Delegate=yes COMMAND); or pass --allow-degraded cgroup "
+            "--allow-degraded uid",
+            "can't be enforced, nor can pids_limit, cpu_count, cpu_time: %s; and all runs would share the "
+            "caller's own uid",
+            host->cgroups.problem);
+}
+
 /* Everything that can fail; the caller cleans up. */
 static int create_steps(const struct host *host, const struct launcher_create *create, int guest,
     struct container *c, struct setup_failure *failure)
 {
         uint64_t since = clock_now();
-        /* 1. Names and read-only flags that had to wait for the request. */
-        int r = tree_finish(create, failure);
+        /* 1. Ids, names and read-only flags that had to wait for the request. */
+        int r = refuse_both(host, create, failure);
+        if (r == 0)
+                r = ids_choose(&host->ids, create, &c->host_uid, &c->host_gid, &c->degraded, failure);
+        if (r == 0)
+                r = tree_finish(create, failure);
         if (r < 0)
                 return r;
-        /* 2. The v2 group, which clone3 puts the child into; on a pure v2 host with all its limits. */
-        if (host->cgroups.version == 2)
+        /* 2. The v2 group, which clone3 puts the child into; on a pure v2 host with all its limits. Where
+         * there is no group to be had, this is the refusal. */
+        if (host->cgroups.version != 1)
                 r = cgroup_make(&host->cgroups, create, &c->cgroup, failure);
         else
                 r = cgroup_make_unified(&host->cgroups, create, &c->cgroup, failure);
@@ -97,10 +115,12 @@ static int create_steps(const struct host *host, const struct launcher_create *c
         int go[2];
         if (pipe2(go, O_CLOEXEC) < 0)
                 return failure_set(failure, errno, NULL, NULL, "making a pipe");
+        /* Known before there are groups: on v1 they are made while the child is at work. */
+        bool no_cgroup = host->cgroups.version == 0;
         c->pid = clone_child(c, &c->pidfd);
         if (c->pid == 0) {
                 (void)close(go[1]);
-                child_main(create, guest, go[0]);
+                child_main(create, no_cgroup, guest, go[0]);
         }
         int clone_error = errno;
         (void)close(go[0]);
@@ -116,7 +136,7 @@ static int create_steps(const struct host *host, const struct launcher_create *c
         c->step_nsec[1] = lap(&since);
 
         /* 4. Its ids; then it may build its mounts, while we see to the limits. */
-        r = write_maps(host, create, c->pid, failure);
+        r = write_maps(host, create, c, failure);
         if (r < 0)
                 return r;
         if (write(open_go, "m", 1) != 1)
@@ -124,7 +144,7 @@ static int create_steps(const struct host *host, const struct launcher_create *c
         c->step_nsec[2] = lap(&since);
 
         /* 5. Limits first, then entry, then the word that they hold. */
-        if (host->cgroups.version != 2) {
+        if (host->cgroups.version == 1) {
                 r = cgroup_make(&host->cgroups, create, &c->cgroup, failure);
                 if (r < 0)
                         return r;
@@ -136,7 +156,7 @@ static int create_steps(const struct host *host, const struct launcher_create *c
         }
         if (write(open_go, "l", 1) != 1)
                 return failure_set(failure, errno, NULL, NULL, "the container's init is gone");
-        c->degraded = c->cgroup.degraded;
+        c->degraded |= c->cgroup.degraded;
         return 0;
 }
 

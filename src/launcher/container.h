@@ -3,20 +3,21 @@
 #pragma once
 
 #include "launcher/cgroup.h"
+#include "launcher/ids.h"
 
 struct host {
         struct cgroup_host cgroups;
-        int proc;          /* the host's /proc */
-        bool privileged;   /* we map a uid of our choice; else only the caller's */
-        uint32_t uid, gid; /* our own, where unprivileged */
+        struct ids ids;
+        int proc; /* the host's /proc */
 };
 
 struct container {
         struct cgroup cgroup;
         int pidfd; /* of the init; -1: none */
         pid_t pid;
+        uint32_t host_uid, host_gid; /* as our own user namespace has them */
         uint64_t step_nsec[8];
-        uint32_t degraded;
+        uint32_t degraded; /* bits of enum enforcement */
 };
 #define CONTAINER_INIT                                                                                      \
         {                                                                                                   \

@@ -63,39 +63,13 @@ static void detach_from_caller(void)
         (void)chdir("/");
 }
 
-/*
- * As an ordinary user everything happens inside a user namespace of the launcher's own, with the caller's id
- * as the only one: there it has the privileges that making a container takes.
- */
-static int become_privileged(struct host *host, struct setup_failure *failure)
-{
-        host->uid = (uint32_t)geteuid();
-        host->gid = (uint32_t)getegid();
-        host->privileged = host->uid == 0;
-        if (host->privileged)
-                return 0;
-        if (unshare(CLONE_NEWUSER) < 0)
-                return failure_unenforced(failure, errno, "user",
-                    "run as root, or allow it: sysctl kernel.unprivileged_userns_clone=1, "
-                    "kernel.apparmor_restrict_unprivileged_userns=0, user.max_user_namespaces",
-                    "making a user namespace as uid %u", host->uid);
-        char text[32];
-        int r = fd_write_file(AT_FDCWD, "/proc/self/setgroups", "deny");
-        (void)snprintf(text, sizeof text, "%u %u 1\n", host->gid, host->gid);
-        if (r == 0)
-                r = fd_write_file(AT_FDCWD, "/proc/self/gid_map", text);
-        (void)snprintf(text, sizeof text, "%u %u 1\n", host->uid, host->uid);
-        if (r == 0)
-                r = fd_write_file(AT_FDCWD, "/proc/self/uid_map", text);
-        return r < 0 ? failure_set(failure, -r, "user", NULL, "mapping the caller's own id") : 0;
-}
-
 /* An empty network namespace with its loopback interface up: all that a container will ever have. */
 static int prepare_network(struct setup_failure *failure)
 {
         if (unshare(CLONE_NEWNET) < 0)
                 return failure_unenforced(failure, errno, "network_mode",
-                    "run as root, or allow user namespaces", "making a network namespace");
+                    "run as root with CAP_SYS_ADMIN, or as an ordinary user who may make user namespaces",
+                    "making a network namespace");
         _cleanup_(closep) int probe = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
         struct ifreq request = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING};
         if (probe < 0 || ioctl(probe, SIOCSIFFLAGS, &request) < 0)
@@ -104,12 +78,13 @@ static int prepare_network(struct setup_failure *failure)
         return 0;
 }
 
-static int prepare(struct host *host, struct setup_failure *failure)
+static int prepare(struct host *host, const char *note, struct setup_failure *failure)
 {
+        int r = ids_become_root(note, &host->ids, failure);
+        if (r < 0)
+                return r;
         cgroup_find_host(&host->cgroups);
-        int r = become_privileged(host, failure);
-        if (r == 0)
-                r = prepare_network(failure);
+        r = prepare_network(failure);
         if (r == 0)
                 r = tree_prepare(&host->proc, failure);
         return r;
@@ -236,14 +211,28 @@ static void serve(const struct host *host, struct container *container)
         }
 }
 
-int main(void)
+/*
+ * Answers the first request with why there is nothing to be had. Not before it has come: a socket that is
+ * closed with something unread in it takes the answer along.
+ */
+static void refuse(const struct setup_failure *failure)
+{
+        struct launcher_create request;
+        int fds[FD_PASS_MAX];
+        size_t n = 0;
+        if (fd_receive(LAUNCHER_SOCKET_FD, &request, sizeof request, fds, &n, NULL, 0) > 0)
+                send_failure(failure);
+}
+
+/* The argument is there when the program has started itself again, see ids.h. */
+int main(int argc, char **argv)
 {
         struct host host = {.proc = -1};
         struct container container = CONTAINER_INIT;
         struct setup_failure failure;
         detach_from_caller();
-        if (prepare(&host, &failure) < 0) {
-                send_failure(&failure);
+        if (prepare(&host, argc > 1 ? argv[1] : NULL, &failure) < 0) {
+                refuse(&failure);
                 return 1;
         }
         serve(&host, &container);

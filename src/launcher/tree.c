@@ -182,6 +182,20 @@ static int copy_etc_file(int root, int host_etc, const char *name, struct setup_
         return n < 0 ? failure_set(failure, errno, NULL, NULL, "copying /etc/%s", name) : 0;
 }
 
+/*
+ * A view of one directory of /etc. For where there can be none of the whole: in a container something is
+ * often mounted on single files of it, and from a user namespace the kernel lets nobody look beneath such a
+ * mount.
+ */
+static int add_etc_view(int staging, const char *name, struct setup_failure *failure)
+{
+        char path[64], host_path[64];
+        (void)snprintf(path, sizeof path, STAGING_ROOT "/etc/%s", name);
+        (void)snprintf(host_path, sizeof host_path, "/etc/%s", name);
+        _cleanup_(closep) int view = add_view(staging, path, host_path, failure);
+        return view < 0 ? view : 0;
+}
+
 static int fill_etc(int staging, int root, struct setup_failure *failure)
 {
         _cleanup_(closep) int host_etc = openat(AT_FDCWD, "/etc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -203,7 +217,7 @@ static int fill_etc(int staging, int root, struct setup_failure *failure)
         /* One view of /etc serves all its directories; it is attached only while copies of parts are taken.
          */
         _cleanup_(closep) int view = add_view(staging, STAGING_ETC, "/etc", failure);
-        if (view < 0)
+        if (view < 0 && view != -EINVAL)
                 return view;
         for (size_t i = 0; i < ARRAY_SIZE(etc_directories); i++) {
                 char path[64];
@@ -215,6 +229,12 @@ static int fill_etc(int staging, int root, struct setup_failure *failure)
                 r = make_directory(root, path, 0755, failure);
                 if (r < 0)
                         return r;
+                if (view < 0) {
+                        r = add_etc_view(staging, etc_directories[i], failure);
+                        if (r < 0)
+                                return r;
+                        continue;
+                }
                 _cleanup_(closep) int part = mount_copy(view, etc_directories[i], false);
                 r = part < 0 ? part : mount_attach(part, root, path);
                 if (r < 0)

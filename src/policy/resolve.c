@@ -277,6 +277,9 @@ static int allow_degraded(struct resolution *res)
                 }
                 if (bit < ENFORCEMENT_COUNT_) {
                         res->spec->degraded_allowed |= 1U << bit;
+                        /* Where there is no cgroup, nothing that it would have done is there. */
+                        if (bit == ENFORCE_CGROUP)
+                                res->spec->degraded_allowed |= 1U << ENFORCE_SWAP | 1U << ENFORCE_CPUSET;
                         continue;
                 }
                 char text[QUOTED_MAX];

@@ -65,7 +65,10 @@ struct launcher_create {
         uint32_t flags;              /* enum launcher_create_flags */
         uint32_t degraded_allowed;   /* bits of enum enforcement in policy/spec.h */
         uint32_t uid, gid;           /* inside; never 0 */
-        uint32_t host_uid, host_gid; /* outside; never 0; ignored without privileges */
+        uint32_t host_uid, host_gid; /* outside; never 0; only real root can give just these */
+        uint32_t slot; /* unique among live containers of this user: everybody else's range of ids
+                          is counted by it */
+        uint32_t reserved;
         uint64_t memory_bytes;
         uint64_t pids; /* as the kernel is to count them: the program's plus one for the init */
         uint64_t disk_bytes;
@@ -73,6 +76,7 @@ struct launcher_create {
         uint64_t open_files;
         uint64_t cpu_quota_usec; /* per cpu_period_usec */
         uint64_t cpu_period_usec;
+        uint64_t cpu_seconds;              /* CPU time of one process; only where there is no cgroup */
         uint64_t capabilities;             /* 0 unless unsafe */
         uint64_t cpus[LAUNCHER_CPU_WORDS]; /* bit mask of the CPUs it may run on; never empty */
         char hostname[64];

@@ -421,6 +421,45 @@ int mai_policy_show(const char *path, const char *trust_level, char **ret_text, 
                    : 0;
 }
 
+/* The text is hostile: it may come from a group's name or an engine's answer. */
+struct mai_report {
+        int enforced;
+};
+
+int mai_doctor(const char *path, mai_report **ret, mai_error **ret_error)
+{
+        if (path && strstr(path, "bad"))
+                return fail(
+                    ret_error, "policy_invalid", "bad.yaml:3:1: unknown key 'x'", "did you mean 'y'?");
+        mai_report *report = calloc(1, sizeof *report);
+        if (!report)
+                return -ENOMEM;
+        report->enforced = !(path && strstr(path, "weak"));
+        *ret = report;
+        return 0;
+}
+
+mai_report *mai_report_free(mai_report *report)
+{
+        free(report);
+        return NULL;
+}
+
+int mai_report_enforced(const mai_report *report)
+{
+        return report->enforced;
+}
+
+const char *mai_report_text(const mai_report *report)
+{
+        return "host\n  kernel \033[31mred\n";
+}
+
+const char *mai_report_json(const mai_report *report)
+{
+        return "{\"enforced\":true}";
+}
+
 int mai_prune(unsigned *ret_removed, mai_error **ret_error)
 {
         *ret_removed = 3;

@@ -170,6 +170,9 @@ static void answers(void **state)
                 "mai-sandbox: policy check: unexpected argument 'bad.yaml'\n"},
             {LIST("policy", "show", "--trust", "trusted", "--policy", "p"), 0, "# p trusted\n", ""},
             {LIST("prune"), 0, "removed 3 containers\n", ""},
+            {LIST("doctor"), 0, "host\n  kernel \\x1b[31mred\n", ""},
+            {LIST("doctor", "--json"), 0, "{\"enforced\":true}\n", ""},
+            {LIST("doctor", "--policy", "weak.yaml"), 1, "host\n  kernel \\x1b[31mred\n", ""},
             {LIST("version"), 0, "mai-sandbox 9.8.7\n", ""},
             {LIST("--version"), 0, "mai-sandbox 9.8.7\n", ""},
         };

@@ -304,7 +304,8 @@ static void choices_and_environment(void **state)
         for (size_t i = 0; i < ARRAY_SIZE(expected); i++)
                 assert_string_equal(spec.environment[i], expected[i]);
         assert_null(spec.environment[ARRAY_SIZE(expected)]);
-        assert_int_equal(spec.degraded_allowed, 1U << ENFORCE_CGROUP | 1U << ENFORCE_PROC);
+        assert_int_equal(spec.degraded_allowed,
+            1U << ENFORCE_CGROUP | 1U << ENFORCE_SWAP | 1U << ENFORCE_CPUSET | 1U << ENFORCE_PROC);
         assert_false(spec.queue_when_full);
         assert_true(spec.host_cpu_share == 2 && spec.host_mem_share == GIB);
         container_spec_clear(&spec);

@@ -44,9 +44,10 @@ struct container {
         int output[2];      /* read ends by enum output_stream; -1: ended */
         int output_ends[2]; /* write ends, until the init has them */
         bool discarded[2];
-        bool told_created; /* the executor knows that files and the spec may be sent */
-        bool made;         /* the launcher said so */
-        pid_t gate_pid;    /* the program's process, waiting; 0 before */
+        bool told_created;             /* the executor knows that files and the spec may be sent */
+        bool made;                     /* the launcher said so */
+        pid_t gate_pid;                /* the program's process, waiting; 0 before */
+        bool init_gone, launcher_gone; /* the end of either's channel has been seen */
         bool told_gate, started, exited, output_ended, lost, destroying, destroyed, killed;
         uint64_t oom_kills, forks_refused; /* as told so far */
         char *buffer;                      /* output on its way */

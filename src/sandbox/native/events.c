@@ -27,9 +27,13 @@ static int vanished(struct container *c, struct container_event *event, const ch
         (void)epoll_ctl(c->epoll, EPOLL_CTL_DEL, c->guest.socket, NULL);
         if (c->exited || c->lost || c->destroying)
                 return 0;
+        if (!c->made && !c->launcher_gone) {
+                /* The launcher ends what it could not complete, and is about to say why. */
+                c->init_gone = true;
+                return 0;
+        }
         if (c->killed || meter_oom_kills(&c->meter) > 0) {
-                /* Killed by us, or (v2 kills the whole group) for want of memory: the init went with the
-                 * rest. */
+                /* Killed by us, or the kernel took the init too for want of memory. */
                 c->exited = true;
                 container_set_timer(c, DRAIN_DEADLINE_MSEC);
                 event->type = CONTAINER_EXITED;
@@ -64,6 +68,8 @@ static int on_created(struct container *c, const struct launcher_created *create
                 return error_set(
                     &c->error, ERROR_INTERNAL, EBADMSG, NULL, "the launcher sent the wrong descriptors");
         int r = meter_open(&c->meter, created->cgroup_version, created->controllers, fds + 1);
+        if (r == 0 && created->cgroup_version == 0)
+                r = meter_open_processes(&c->meter, created->init_pid, c->spec->limits.mem_limit);
         if (r == 0 && created->cgroup_version == 2 && c->meter.files[METER_MEMORY_EVENTS] >= 0)
                 r = container_watch(c, c->meter.files[METER_MEMORY_EVENTS], SOURCE_OOM, EPOLLPRI);
         if (r == 0 && c->meter.oom_event >= 0)
@@ -89,6 +95,7 @@ static int on_launcher(struct container *c, struct container_event *event)
                 return 0;
         if (r < 0) {
                 (void)epoll_ctl(c->epoll, EPOLL_CTL_DEL, c->launcher.socket, NULL);
+                c->launcher_gone = true;
                 if (c->destroying && !c->destroyed) {
                         c->destroyed = true;
                         event->type = CONTAINER_DESTROYED;
@@ -104,7 +111,7 @@ static int on_launcher(struct container *c, struct container_event *event)
         case LAUNCHER_CREATED:
                 if (on_created(c, &message.created, fds, n) < 0)
                         return failed(c, event, CONTAINER_FAILED);
-                return 0;
+                return c->init_gone ? vanished(c, event, "the container's init") : 0;
         case LAUNCHER_DESTROYED:
                 c->destroyed = true;
                 (void)snprintf(c->leftover, sizeof c->leftover, "%.*s",
@@ -237,6 +244,7 @@ static int on_exited(struct container *c, const struct guest_frame *frame, struc
         event->exited.wait_status = exited.wait_status;
         event->exited.reaped = exited.reaped;
         event->exited.killed = exited.killed;
+        meter_note_peak(&c->meter, exited.max_rss_bytes);
         return 0;
 }
 

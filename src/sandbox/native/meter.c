@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sandbox/native/meter.h"
 
+#include "sandbox/native/process_usage.h"
 #include "util/fd.h"
 
 #include <fcntl.h>
@@ -55,6 +56,15 @@ int meter_open(struct meter *meter, int version, uint32_t controllers, const int
         return version == 1 ? watch_oom_v1(meter) : 0;
 }
 
+int meter_open_processes(struct meter *meter, pid_t init, uint64_t memory_max)
+{
+        meter->version = 0;
+        meter->init = init;
+        meter->memory_max = memory_max;
+        meter->oom_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        return meter->oom_event < 0 ? -errno : 0;
+}
+
 void meter_close(struct meter *meter)
 {
         for (int i = 0; i < METER_FILE_COUNT_; i++)
@@ -99,7 +109,38 @@ static uint64_t without_init(uint64_t pids)
         return pids == NOT_MEASURED ? pids : pids - (pids > 0);
 }
 
-void meter_read(const struct meter *meter, struct usage *ret)
+/* Files in the writable directories are memory too. */
+static void read_processes(struct meter *meter, struct usage *ret)
+{
+        struct process_usage seen;
+        if (process_usage_read(meter->init, &seen) < 0)
+                return;
+        uint64_t files = ret->disk_bytes == NOT_MEASURED ? 0 : ret->disk_bytes;
+        uint64_t memory = seen.memory_bytes + files, exact;
+        if (memory > meter->memory_max && !meter->over_memory &&
+            process_usage_memory(meter->init, &exact) == 0) {
+                memory = exact + files;
+                if (memory > meter->memory_max) {
+                        const uint64_t one = 1;
+                        meter->over_memory = true;
+                        (void)!write(meter->oom_event, &one, sizeof one);
+                }
+        }
+        /* Time that a dead process took along must not turn the clock back. */
+        meter->cpu_user_nsec = MAX(meter->cpu_user_nsec, seen.cpu_user_nsec);
+        meter->cpu_system_nsec = MAX(meter->cpu_system_nsec, seen.cpu_system_nsec);
+        meter->memory_peak_bytes = MAX(meter->memory_peak_bytes, memory);
+        meter->pids_peak = MAX(meter->pids_peak, without_init(seen.threads));
+        ret->cpu_user_nsec = meter->cpu_user_nsec;
+        ret->cpu_system_nsec = meter->cpu_system_nsec;
+        ret->cpu_nsec = meter->cpu_user_nsec + meter->cpu_system_nsec;
+        ret->memory_bytes = memory;
+        ret->memory_peak_bytes = meter->memory_peak_bytes;
+        ret->pids = without_init(seen.threads);
+        ret->pids_peak = meter->pids_peak;
+}
+
+void meter_read(struct meter *meter, struct usage *ret)
 {
         memset(ret, 0xff, sizeof *ret); /* NOT_MEASURED throughout */
         if (meter->version == 2) {
@@ -127,6 +168,16 @@ void meter_read(const struct meter *meter, struct usage *ret)
                 ret->disk_free_bytes = (uint64_t)fs.f_bfree * block;
                 ret->inodes_free = (uint64_t)fs.f_ffree;
         }
+        if (meter->version == 0 && meter->init > 0)
+                read_processes(meter, ret);
+}
+
+void meter_note_peak(struct meter *meter, uint64_t bytes)
+{
+        if (meter->version != 0)
+                return;
+        meter->memory_peak_bytes = MAX(meter->memory_peak_bytes, bytes);
+        meter->pids_peak = MAX(meter->pids_peak, UINT64_C(1)); /* it was there */
 }
 
 static uint64_t count_or_zero(uint64_t count)
@@ -136,6 +187,8 @@ static uint64_t count_or_zero(uint64_t count)
 
 uint64_t meter_oom_kills(const struct meter *meter)
 {
+        if (meter->version == 0)
+                return meter->over_memory;
         return count_or_zero(read_number(meter, METER_MEMORY_EVENTS, "oom_kill"));
 }
 

@@ -14,6 +14,9 @@
 /* The least quota that the kernel takes. */
 #define CPU_QUOTA_MIN_USEC 1000U
 
+/* Seconds by which the kernel's own CPU time limit is later than ours, which names the reason. */
+#define CPU_TIME_SLACK 2U
+
 struct backend {
         struct launcher_client launcher; /* started ahead; taken by the next container */
 };
@@ -183,6 +186,7 @@ static void describe(
             .gid = spec->gid,
             .host_uid = spec->host_uid_base + slot,
             .host_gid = spec->host_uid_base + slot,
+            .slot = slot,
             .memory_bytes = spec->limits.mem_limit,
             .pids = spec->limits.pids_limit + 1, /* the init */
             .disk_bytes = spec->limits.disk_limit,
@@ -191,6 +195,7 @@ static void describe(
             .cpu_quota_usec = MAX(
                 (uint64_t)(spec->limits.cpu_count * CPU_PERIOD_USEC + 0.5), (uint64_t)CPU_QUOTA_MIN_USEC),
             .cpu_period_usec = CPU_PERIOD_USEC,
+            .cpu_seconds = (uint64_t)spec->limits.cpu_time + CPU_TIME_SLACK,
             .capabilities = spec->capabilities,
         };
         (void)snprintf(create->id, sizeof create->id, "%s", id);
