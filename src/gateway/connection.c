@@ -313,7 +313,8 @@ static void on_read(struct bufferevent *stream, void *context)
 static void on_written(struct bufferevent *stream, void *context)
 {
         struct connection *connection = context;
-        if (connection->state != STATE_ANSWER)
+        /* A call may be left over from before the answer. */
+        if (connection->state != STATE_ANSWER || evbuffer_get_length(bufferevent_get_output(stream)) > 0)
                 return;
         report(connection);
         if (connection->close_after)

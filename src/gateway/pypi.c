@@ -96,10 +96,9 @@ static int write_json(json_t *files, const struct taken *taken)
         const char *requires_python = shown(link->requires_python, REQUIRES_PYTHON_MAX);
         if (r == 0 && requires_python)
                 r = json_object_set_new(file, "requires-python", json_string(requires_python));
-        if (r == 0 && taken->has_metadata) {
+        /* Not under its older name: pip before 23.1 stumbles over it (PEP 714). */
+        if (r == 0 && taken->has_metadata)
                 r = json_object_set_new(file, "core-metadata", sha256_object(&taken->metadata));
-                r |= json_object_set_new(file, "dist-info-metadata", sha256_object(&taken->metadata));
-        }
         if (r == 0 && link->yanked) {
                 const char *why = shown(link->yanked_reason, YANKED_REASON_MAX);
                 r = json_object_set_new(file, "yanked", why && why[0] ? json_string(why) : json_true());
