@@ -232,8 +232,6 @@ static const struct {
     {CURLE_OPERATION_TIMEDOUT, REASON_TIMEOUT},
     {CURLE_FILESIZE_EXCEEDED, REASON_TOO_LARGE},
     {CURLE_OUT_OF_MEMORY, REASON_INTERNAL},
-    {CURLE_UNSUPPORTED_PROTOCOL, REASON_REDIRECT},
-    {CURLE_URL_MALFORMAT, REASON_REDIRECT},
 };
 
 static enum reason reason_of(const struct fetch *fetch, CURLcode code, long status)

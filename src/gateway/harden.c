@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "gateway/harden.h"
 
-#include "util/defence.h"
 #include "util/fd.h"
 
 #include <grp.h>
@@ -106,9 +105,9 @@ int harden(
         if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
                 return error_set(err, ERROR_INTERNAL, errno, NULL, "setting no_new_privs");
         r = read_back(&state, err);
-        if (r == 0 && DEFENCE("gateway-landlock"))
+        if (r == 0)
                 r = harden_landlock(config, cache_directory, &state.landlock_abi, err);
-        if (r == 0 && DEFENCE("gateway-seccomp")) {
+        if (r == 0) {
                 r = harden_load_filter(err);
                 state.seccomp = r == 0;
         }

@@ -72,6 +72,7 @@ class Upstream:
         self.routes = {}
         self.requests = []
         self.connections = 0
+        self.dialled = []  # addresses of ours that somebody connected to
         upstream = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -104,6 +105,7 @@ class Upstream:
             def get_request(self):
                 raw, peer = self.socket.accept()
                 upstream.connections += 1
+                upstream.dialled.append(raw.getsockname()[0])
                 raw.settimeout(20)
                 return (context.wrap_socket(raw, server_side=True, do_handshake_on_connect=False)
                         if context else raw), peer
@@ -296,7 +298,17 @@ class Gateway:
             connection.sendall(data)
             return read_all(connection)
 
+    def count(self):
+        return sum(1 for event in list(self.events) if event["event"] == "request")
+
+    def wait_for_event(self, before):
+        """Until the event of a request is there: it follows the answer."""
+        deadline = time.monotonic() + 3
+        while self.count() == before and time.monotonic() < deadline:
+            time.sleep(0.005)
+
     def get(self, target, accept=None, method="GET", **fields):
+        before = self.count()
         connection = http.client.HTTPConnection("127.0.0.1", timeout=60)
         connection.sock = self.connect(60)
         head = {"Accept": accept} if accept else {}
@@ -305,17 +317,13 @@ class Gateway:
         answer = connection.getresponse()
         body = answer.read()
         connection.close()
+        self.wait_for_event(before)
         return Answer(answer.status, dict(answer.getheaders()), body)
 
     def requests(self, **wanted):
-        """The request events that have these values. Waits a little: an event may be on its way."""
-        deadline = time.monotonic() + 2
-        while True:
-            found = [event for event in list(self.events) if event["event"] == "request"
-                     and all(event[key] == value for key, value in wanted.items())]
-            if found or time.monotonic() > deadline:
-                return found
-            time.sleep(0.02)
+        """The request events that have these values."""
+        return [event for event in list(self.events) if event["event"] == "request"
+                and all(event[key] == value for key, value in wanted.items())]
 
 
 def read_all(connection):
