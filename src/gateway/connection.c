@@ -161,10 +161,11 @@ static const struct {
 static void write_head(
     struct connection *connection, const char *status, const char *media_type, uint64_t size)
 {
-        (void)evbuffer_add_printf(bufferevent_get_output(connection->stream),
-            "HTTP/1.1 %s\r\nContent-Type: %s\r\nContent-Length: %llu\r\nConnection: %s\r\n\r\n", status,
-            media_type, (unsigned long long)size, connection->close_after ? "close" : "keep-alive");
         connection->answer_bytes = connection->request.head ? 0 : size;
+        if (evbuffer_add_printf(bufferevent_get_output(connection->stream),
+                "HTTP/1.1 %s\r\nContent-Type: %s\r\nContent-Length: %llu\r\nConnection: %s\r\n\r\n", status,
+                media_type, (unsigned long long)size, connection->close_after ? "close" : "keep-alive") < 0)
+                set_timer(connection, 0); /* no memory even for that: the connection ends */
 }
 
 void connection_refuse(struct connection *connection, enum reason reason)

@@ -20,6 +20,10 @@ static int set_limits(struct error *err)
             /* 1 and not 0: a piped handler of the host ignores 0. Memory may hold credentials. */
             {RLIMIT_CORE, 1, "core"},
             {RLIMIT_NOFILE, 4096, "open files"},
+#ifndef __SANITIZE_ADDRESS__ /* its shadow alone is larger */
+            /* A page of nothing but brackets grows tenfold and more when it is read. */
+            {RLIMIT_DATA, (rlim_t)1 << 30, "memory"},
+#endif
             {RLIMIT_FSIZE, (rlim_t)8 << 30, "file size"},
             {RLIMIT_MEMLOCK, 64U << 10, "locked memory"},
         };

@@ -5,6 +5,7 @@ import json
 import os
 import socket
 import subprocess
+import urllib.parse
 
 from lib import gateway as g
 from lib.case import PYTHON, case, check, equal
@@ -160,6 +161,21 @@ def real_pip(t):
     equal((files, upstream.asked("/files/top_level-1.0-py3-none-any.whl")), (1, 1), "downloads of the wheel upstream")
 
 
+def npm_install(t, npm, gateway, package):
+    """Installs into an empty project. Returns (finished process, project, environment)."""
+    project = t.tmp / "project"
+    project.mkdir()
+    (project / "package.json").write_text('{"name": "project", "version": "1.0.0"}')
+    environment = {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "HOME": str(t.tmp),
+                   "npm_config_registry": gateway.url + "/npm/", "npm_config_audit": "false",
+                   "npm_config_fund": "false", "npm_config_update_notifier": "false",
+                   "npm_config_cache": str(t.tmp / "npm-cache"), "npm_config_userconfig": str(t.write("npmrc", "")),
+                   "npm_config_globalconfig": str(t.write("global-npmrc", ""))}
+    done = subprocess.run([npm, "install", package], cwd=project, env=environment, capture_output=True, text=True,
+                          check=False, timeout=150)
+    return done, project, environment
+
+
 @case(limit=180)
 def real_npm(t):
     npm = t.need_program("npm")
@@ -167,16 +183,7 @@ def real_npm(t):
     g.publish_npm(upstream, "left-part", "1.2.3")
     g.publish_npm(upstream, "@acme/tool", "2.0.0", {"left-part": "^1.0.0"})
     with g.Gateway(t, [g.npm_entry(bundle, upstream)], tcp=True) as gateway:
-        project = t.tmp / "project"
-        project.mkdir()
-        (project / "package.json").write_text('{"name": "project", "version": "1.0.0"}')
-        environment = {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "HOME": str(t.tmp),
-                       "npm_config_registry": gateway.url + "/npm/", "npm_config_audit": "false",
-                       "npm_config_fund": "false", "npm_config_update_notifier": "false",
-                       "npm_config_cache": str(t.tmp / "npm-cache"), "npm_config_userconfig": str(t.write("npmrc", "")),
-                       "npm_config_globalconfig": str(t.write("global-npmrc", ""))}
-        done = subprocess.run([npm, "install", "@acme/tool"], cwd=project, env=environment, capture_output=True,
-                              text=True, check=False, timeout=150)
+        done, project, environment = npm_install(t, npm, gateway, "@acme/tool")
         equal(done.returncode, 0, "npm's exit status: " + done.stderr + done.stdout)
         seen = subprocess.run(["node", "-p", "require('@acme/tool') + require('left-part')"], cwd=project,
                               env=environment, capture_output=True, text=True, check=True)
@@ -200,3 +207,30 @@ def locked_down(t):
         ready = gateway.events[0]
         equal((ready["capabilities"], ready["no_new_privs"], ready["seccomp"]), (0, True, True), "what it reports")
         check(ready["landlock_abi"] > 0 or "landlock" in ready["degraded"], "Landlock", ready)
+
+
+@case(limit=180)
+def real_registry(t):
+    """The registry that this machine's npm is configured for, where it can be reached."""
+    npm = t.need_program("npm")
+    g.program(t)
+    registry = subprocess.run([npm, "config", "get", "registry"], capture_output=True, text=True, check=True).stdout.strip()
+    host = urllib.parse.urlsplit(registry)
+    try:
+        addresses = sorted({found[4][0] for found in socket.getaddrinfo(host.hostname, host.port or 443)})
+        socket.create_connection((host.hostname, host.port or 443), timeout=5).close()
+    except OSError as error:
+        t.skip(f"needs the network: {host.hostname}: {error}")
+    if host.scheme != "https" or host.username:
+        t.skip("needs a registry that is reached by HTTPS and without a login")
+    # Its name may lead to a mirror in a private network: that is then what the policy of this host would say.
+    entry = {"name": "npm", "kind": "npm", "url": registry, "addresses": addresses}
+    bundle = os.environ.get("NODE_EXTRA_CA_CERTS") or "/etc/ssl/certs/ca-certificates.crt"
+    with g.Gateway(t, [{**entry, "ca_bundle": bundle}], tcp=True) as gateway:
+        done, project, environment = npm_install(t, npm, gateway, "is-odd@3.0.1")
+        equal(done.returncode, 0, "npm's exit status: " + done.stderr + done.stdout + str(gateway.events))
+        seen = subprocess.run(["node", "-p", "require('is-odd')(3)"], cwd=project, env=environment, capture_output=True,
+                              text=True, check=True)
+        equal(seen.stdout, "true\n", "the package in use")
+        names = {event["name"] for event in gateway.requests(kind="packument")}
+        equal(names, {"is-odd", "is-number"}, "packages asked for")
