@@ -442,7 +442,9 @@ static const struct key config_keys[] = {
 static int settle(struct gateway_config *config, struct error *err)
 {
         _cleanup_(freep) char *origin = NULL;
-        size_t length = strlen(config->base_url);
+        size_t length = config->base_url ? strlen(config->base_url) : 0;
+        if (length == 0)
+                return bad(err, "base_url", "an http URL");
         if (config->base_url[length - 1] == '/')
                 config->base_url[length - 1] = '\0';
         if (url_origin(config->base_url, &origin) < 0 || strpbrk(config->base_url, "?#\"<> "))

@@ -58,6 +58,7 @@ static int open_gateway(struct gateway *gateway, struct error *err)
 {
         const struct gateway_config *config = gateway->config;
         gateway->base = event_base_new();
+        /* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers */
         gateway->upstreams = calloc(config->entry_count, sizeof *gateway->upstreams);
         int r = gateway->base && gateway->upstreams ? budget_init(&gateway->budget, config) : -ENOMEM;
         if (r == 0)
@@ -120,7 +121,7 @@ static int run(struct error *err)
 {
         _cleanup_(config_clear) struct gateway_config config = {};
         _cleanup_(close_gateway) struct gateway gateway = {.config = &config};
-        struct hardening hardening;
+        struct hardening hardening = {};
         struct intake *intake = NULL;
         int r = check_descriptors(err);
         if (r == 0 && forget_environment() < 0)

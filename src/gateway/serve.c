@@ -294,10 +294,10 @@ static struct page *get_page(struct gateway *gateway, struct connection *connect
                 reason = REASON_MISSING;
         if (reason == REASON_NONE && !page->job)
                 reason = fetch_page(gateway, route->entry, route->name, full, page);
-        if (reason == REASON_NONE)
+        if (reason == REASON_NONE && page->job)
                 wait_for(page->job, connection);
         else
-                connection_refuse(connection, reason);
+                connection_refuse(connection, reason != REASON_NONE ? reason : REASON_INTERNAL);
         return NULL;
 }
 
