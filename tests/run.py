@@ -31,7 +31,7 @@ from lib import sandbox as driver  # noqa: E402
 from lib.case import ROOT, Context, Failure, Skipped, shorten  # noqa: E402
 from lib.exceptions import EXCEPTIONS  # noqa: E402
 
-SUITES = ("conformance", "attacks", "torture")
+SUITES = ("conformance", "attacks", "gateway", "torture")
 
 
 class Case:

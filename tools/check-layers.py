@@ -32,6 +32,8 @@ ALLOWED = {
     # One static program: the launcher clones, and the clone goes on as the guest init.
     "launcher": ("util", "protocol", "seccomp", "guest"),
     "guest": ("util", "protocol", "seccomp"),
+    # A program of its own.
+    "gateway": ("util", "protocol"),
 }
 
 # A header that only these folders may include: the privileged part has one client.
