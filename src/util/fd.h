@@ -39,6 +39,15 @@ int fd_set_nonblocking(int fd, bool on);
 /* The most descriptors that one message carries. */
 #define FD_PASS_MAX 16
 
+/* Room for the descriptors of one message; as long-lived as the message that it is attached to. */
+union fd_rights {
+        struct cmsghdr align;
+        char space[CMSG_SPACE(sizeof(int) * FD_PASS_MAX)];
+};
+
+/* Puts `n` descriptors (at most FD_PASS_MAX, which the caller checks) beside a message; n may be 0. */
+void fd_attach(struct msghdr *message, union fd_rights *rights, const int *fds, size_t n);
+
 /* Sends one message with descriptors (n may be 0). EPIPE instead of SIGPIPE. 0 or -errno. */
 int fd_send(int socket, const void *data, size_t size, const int *fds, size_t n);
 
