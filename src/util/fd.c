@@ -4,6 +4,13 @@
 #include <fcntl.h>
 #include <sys/syscall.h>
 
+/*
+ * The kernel hands out its text files by the page and breaks only between records. So less than half a page
+ * is the end of the file, as long as no record (a line, or a whole status) is longer than the other half;
+ * asking again to see an end of file would double the system calls of each reading.
+ */
+#define SHORT_READ 2048
+
 int fd_write_all(int fd, const void *data, size_t size)
 {
         const char *at = data;
@@ -48,9 +55,9 @@ ssize_t fd_pread_small(int fd, char *buffer, size_t size)
                                 continue;
                         return -errno;
                 }
-                if (n == 0)
-                        break;
                 have += (size_t)n;
+                if (n < SHORT_READ)
+                        break;
         }
         buffer[have] = '\0';
         return (ssize_t)have;

@@ -14,8 +14,9 @@ int fd_write_all(int fd, const void *data, size_t size);
 int fd_read_all(int fd, void *data, size_t size);
 
 /*
- * Reads a small file relative to a directory descriptor (or AT_FDCWD) into `buffer`, NUL-terminated; what
- * does not fit is dropped. Returns the length or -errno.
+ * Reads a small file (of ours, or a text file of the kernel whose records stay below 2 KiB) relative to a
+ * directory descriptor (or AT_FDCWD) into `buffer`, NUL-terminated; what does not fit is dropped. Not for
+ * pipes. Returns the length or -errno.
  */
 ssize_t fd_read_small(int dirfd, const char *path, char *buffer, size_t size);
 
