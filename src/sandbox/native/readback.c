@@ -175,8 +175,10 @@ static void read_status(struct evidence *evidence, const char *text)
         evidence->cpus_allowed = count_cpus(status_value(text, "Cpus_allowed_list"));
 }
 
-/* The id inside that stands for the one host id of a map of one line. UINT32_MAX if the map is anything
- * else. */
+/*
+ * The id inside that stands for the one host id of a map
+ * of one line. UINT32_MAX if the map is anything else.
+ */
 static uint32_t inside_id(int proc, const char *file, uint32_t host_id)
 {
         char text[256];
