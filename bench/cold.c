@@ -9,9 +9,11 @@
  * things measured.
  *
  * On cgroup v1, attaching a process on an idle machine waits for an RCU grace period, unless another attach
- * was made just before. Each round therefore measures every contestant in two conditions: idle      nothing
- * was attached for at least IDLE_USEC attached  a dummy process was attached to a scratch cgroup right
- * before
+ * was made just before. Each round therefore measures every contestant in two conditions:
+ *
+ *   - idle: nothing was attached for at least IDLE_USEC;
+ *
+ *   - attached: a dummy process was attached to a scratch cgroup right before.
  */
 #include "bench.h"
 

@@ -81,8 +81,10 @@ int api_fail(int status, struct error *err, mai_error **ret_error);
 /* The request's options in the form that the policy takes. Pointers into the request. */
 void request_for_policy(const mai_request *request, struct policy_request *ret);
 
-/* Names that mean something to the reader of a result, from a request that did not come so far as to be
- * resolved. */
+/*
+ * Names that mean something to the reader of a result, from
+ * a request that did not come so far as to be resolved.
+ */
 int request_describe(const mai_request *request, struct container_spec *spec);
 
 /* Wraps a result, taking it over; NULL when out of memory. */

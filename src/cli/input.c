@@ -148,8 +148,10 @@ int input_inherit(struct input *ret, struct error *err)
                 return 0;
         }
         if (S_ISREG(status.st_mode)) {
-                /* From where the caller stands, without moving on its place: a shell's loop may read the
-                 * same file. */
+                /*
+                 * From where the caller stands, without moving on
+                 * its place: a shell's loop may read the same file.
+                 */
                 off_t place = lseek(STDIN_FILENO, 0, SEEK_CUR);
                 int r = open_again(STDIN_FILENO, ret, err);
                 if (r < 0)

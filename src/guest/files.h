@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files on their way in: PUT_FILE and PUT_DATA frames, written below the working directory before the
- * program runs. */
+/*
+ * Files on their way in: PUT_FILE and PUT_DATA frames, written
+ * below the working directory before the program runs.
+ */
 #pragma once
 
 #include "protocol/failure.h"

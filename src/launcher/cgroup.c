@@ -2,6 +2,7 @@
 #include "launcher/cgroup.h"
 
 #include "protocol/enforcement.h"
+#include "util/cgroup_table.h"
 #include "util/clock.h"
 #include "util/defence.h"
 #include "util/fd.h"
@@ -38,44 +39,6 @@ static const struct {
 
 /* ---- Finding the hierarchies ---- */
 
-/* Does the comma-separated `list` of `length` characters hold `word`? */
-static bool list_has(const char *list, size_t length, const char *word)
-{
-        size_t size = strlen(word);
-        for (const char *at = list; at < list + length;) {
-                const char *comma = memchr(at, ',', (size_t)(list + length - at));
-                size_t item = (size_t)((comma ? comma : list + length) - at);
-                if (item == size && memcmp(at, word, size) == 0)
-                        return true;
-                at += item + 1;
-        }
-        return false;
-}
-
-/*
- * Our own group's path for a v1 controller (or "" for v2) from the text of /proc/self/cgroup, whose lines
- * are "ID:controllers:path".
- */
-static bool own_path(const char *text, const char *controller, char path[LAUNCHER_PATH_SIZE])
-{
-        for (const char *line = text; *line;) {
-                const char *end = strchrnul(line, '\n');
-                const char *first = memchr(line, ':', (size_t)(end - line));
-                const char *second = first ? memchr(first + 1, ':', (size_t)(end - first - 1)) : NULL;
-                if (second) {
-                        size_t length = (size_t)(second - first - 1);
-                        bool match = *controller ? list_has(first + 1, length, controller) : length == 0;
-                        if (match && end - second - 1 < LAUNCHER_PATH_SIZE) {
-                                (void)snprintf(
-                                    path, LAUNCHER_PATH_SIZE, "%.*s", (int)(end - second - 1), second + 1);
-                                return true;
-                        }
-                }
-                line = *end ? end + 1 : end;
-        }
-        return false;
-}
-
 /* Opens mount + path if children can be made there. */
 static int open_parent(const char *mount, const char *path)
 {
@@ -98,7 +61,8 @@ static void find_v1(struct cgroup_host *host, const char *text)
 {
         for (size_t i = 0; i < ARRAY_SIZE(v1_hierarchies); i++) {
                 enum launcher_controller controller = v1_hierarchies[i].controller;
-                if (!own_path(text, v1_hierarchies[i].name, host->paths[controller]))
+                if (cgroup_table_path(
+                        text, v1_hierarchies[i].name, host->paths[controller], LAUNCHER_PATH_SIZE) < 0)
                         continue;
                 host->parents[controller] = open_parent(v1_hierarchies[i].mount, host->paths[controller]);
                 if (host->parents[controller] < 0)
@@ -114,7 +78,7 @@ static void find_v1(struct cgroup_host *host, const char *text)
         }
         if (host->controllers & (1U << CONTROLLER_MEMORY))
                 host->version = 1;
-        if (own_path(text, "", host->paths[CONTROLLER_UNIFIED])) {
+        if (cgroup_table_path(text, "", host->paths[CONTROLLER_UNIFIED], LAUNCHER_PATH_SIZE) == 0) {
                 host->parents[CONTROLLER_UNIFIED] =
                     open_parent(ROOT "/unified", host->paths[CONTROLLER_UNIFIED]);
                 if (host->parents[CONTROLLER_UNIFIED] >= 0)
@@ -202,7 +166,7 @@ static bool hand_down_own(int group, char *problem, size_t size)
 static void find_v2(struct cgroup_host *host, const char *text)
 {
         char path[LAUNCHER_PATH_SIZE];
-        if (!own_path(text, "", path))
+        if (cgroup_table_path(text, "", path, sizeof path) < 0)
                 return;
         for (bool own = true;; own = false) {
                 _cleanup_(closep) int fd = open_parent(ROOT, path);

@@ -36,8 +36,10 @@ struct cgroup {
 /* Looks at /proc/self/cgroup and the mounts below /sys/fs/cgroup. Never fails: see version and problem. */
 void cgroup_find_host(struct cgroup_host *ret);
 
-/* The group on the v2 hierarchy alone, so that clone3 can put the child there. 0 or -errno; -ENOENT: no such
- * hierarchy. */
+/*
+ * The group on the v2 hierarchy alone, so that clone3 can put
+ * the child there. 0 or -errno; -ENOENT: no such hierarchy.
+ */
 int cgroup_make_unified(const struct cgroup_host *host, const struct launcher_create *create,
     struct cgroup *cgroup, struct setup_failure *failure);
 
@@ -48,8 +50,10 @@ int cgroup_make(const struct cgroup_host *host, const struct launcher_create *cr
 /* Puts a process into every group it is not in yet. */
 int cgroup_attach(const struct cgroup *cgroup, pid_t pid, struct setup_failure *failure);
 
-/* Kills whatever is left in it, waits (bounded), and removes the groups. *ret_killed counts. 0, or -errno
- * and what is left. */
+/*
+ * Kills whatever is left in it, waits (bounded), and removes the
+ * groups. *ret_killed counts. 0, or -errno and what is left.
+ */
 int cgroup_destroy(const struct cgroup_host *host, struct cgroup *cgroup, unsigned *ret_killed,
     char leftover[LAUNCHER_PATH_SIZE]);
 

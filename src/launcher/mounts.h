@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernel's file-descriptor based mount calls, in the few combinations that we need. All return a
- * descriptor or -errno. */
+/*
+ * The kernel's file-descriptor based mount calls, in the few
+ * combinations that we need. All return a descriptor or -errno.
+ */
 #pragma once
 
 #include "util/common.h"
@@ -24,8 +26,10 @@ int mount_copy(int directory, const char *path, bool recursive);
  */
 int mount_attach(int mount, int root, const char *path);
 
-/* Covers `path` below `root` with a copy of the mount at `cover`. 0, -ENOENT if there is nothing to cover,
- * or -errno. */
+/*
+ * Covers `path` below `root` with a copy of the mount at
+ * `cover`. 0, -ENOENT if there is nothing to cover, or -errno.
+ */
 int mount_cover(const char *cover, int root, const char *path);
 
 /* Sets MOUNT_ATTR_* on a mount, and on those below it. 0 or -errno. */

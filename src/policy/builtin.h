@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The shipped policy as it was when the program was built; made from config/sandbox.yaml by
- * tools/embed-policy.py. */
+/*
+ * The shipped policy as it was when the program was built;
+ * made from config/sandbox.yaml by tools/embed-policy.py.
+ */
 #pragma once
 
 #include <stddef.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the values of a policy have to say together: contradictions, and weakenings that nobody signed for.
+/*
+ * What the values of a policy have to say together:
+ * contradictions, and weakenings that nobody signed for.
  */
 #include "policy/values.h"
 
@@ -93,8 +95,10 @@ static int check_weakenings(const struct policy *policy, const struct policy_lev
         return 0;
 }
 
-/* `untrusted` and `unknown` above `trusted`. Compared where both are absolute or both shares, or the host is
- * known. */
+/*
+ * `untrusted` and `unknown` above `trusted`. Compared where
+ * both are absolute or both shares, or the host is known.
+ */
 static int check_below_trusted(const struct policy *policy, const struct policy_level *level,
     const struct effective *limits, const struct host_capacity *host, struct error *err)
 {

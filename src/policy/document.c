@@ -76,8 +76,10 @@ static int parser_failed(struct document *doc)
             parser->context ? " " : "", parser->context ? parser->context : "");
 }
 
-/* Control characters may come in by escapes in double quotes; \n by block texts. The raw bytes were checked
- * before. */
+/*
+ * Control characters may come in by escapes in double quotes;
+ * \n by block texts. The raw bytes were checked before.
+ */
 static bool has_control(const yaml_event_t *event)
 {
         const unsigned char *at = event->data.scalar.value;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What this host has to give: CPUs that we may run on, and memory that we may use. */
 #include "policy/policy.h"
+#include "util/cgroup_table.h"
 #include "util/fd.h"
 #include "util/parse.h"
 
@@ -8,33 +9,6 @@
 #include <limits.h>
 #include <sched.h>
 #include <sys/sysinfo.h>
-
-/* The path of our cgroup in the hierarchy of `controller` ("" is v2's). False if there is none. */
-static bool cgroup_path(const char *table, const char *controller, char *path, size_t size)
-{
-        size_t controller_size = strlen(controller);
-        for (const char *line = table; *line != '\0';) {
-                size_t length = strcspn(line, "\n");
-                const char *names = memchr(line, ':', length);
-                const char *colon =
-                    names ? memchr(names + 1, ':', length - (size_t)(names + 1 - line)) : NULL;
-                if (colon) {
-                        names++;
-                        const char *found =
-                            *controller ? memmem(names, (size_t)(colon - names), controller, controller_size)
-                                        : (colon == names ? names : NULL);
-                        size_t path_size = length - (size_t)(colon + 1 - line);
-                        if (found && path_size < size) {
-                                memcpy(path, colon + 1, path_size);
-                                path[path_size] = '\0';
-                                return true;
-                        }
-                }
-                line += length;
-                line += *line == '\n';
-        }
-        return false;
-}
 
 /* A hierarchy in which memory is limited. */
 static const struct {
@@ -55,7 +29,7 @@ static uint64_t memory_limit(const char *table, size_t hierarchy)
 {
         char path[PATH_MAX], file[PATH_MAX + 64], text[32];
         uint64_t smallest = UINT64_MAX;
-        if (!cgroup_path(table, hierarchies[hierarchy].controller, path, sizeof path))
+        if (cgroup_table_path(table, hierarchies[hierarchy].controller, path, sizeof path) < 0)
                 return smallest;
         for (char *slash = path + strlen(path); slash; slash = strrchr(path, '/')) {
                 uint64_t limit;

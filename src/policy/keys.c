@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "policy/keys.h"
 
+#include "util/word_distance.h"
+
 #define KIB 1024.0
 #define MIB (1024 * KIB)
 #define SIZE_MOST 9007199254740992.0 /* 2^53: every whole number up to here is exact in a double */
@@ -191,42 +193,13 @@ const char *key_path(const struct key *key, char buffer[KEY_PATH_MAX])
 }
 
 /* No name that we know is longer, and a longer word is not a slip of the pen. */
-#define WORD_MAX 40
-
-/* Edit distance with neighbours swapped counting as one; words of at most WORD_MAX bytes. */
-static unsigned distance(const char *a, size_t a_size, const char *b, size_t b_size)
-{
-        unsigned rows[3][WORD_MAX + 1];
-        unsigned *before = rows[0], *above = rows[1], *row = rows[2];
-        for (unsigned j = 0; j <= b_size; j++) {
-                before[j] = 0;
-                above[j] = j;
-        }
-        for (size_t i = 1; i <= a_size; i++) {
-                row[0] = (unsigned)i;
-                for (size_t j = 1; j <= b_size; j++) {
-                        unsigned best = above[j - 1] + (a[i - 1] != b[j - 1]);
-                        best = MIN(best, above[j] + 1);
-                        best = MIN(best, row[j - 1] + 1);
-                        if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-                                best = MIN(best, before[j - 2] + 1);
-                        row[j] = best;
-                }
-                unsigned *oldest = before;
-                before = above;
-                above = row;
-                row = oldest;
-        }
-        return above[b_size];
-}
-
 /* Keeps in *best what is nearer to `word`. */
 static void keep_nearest(const char *word, const char *candidate, unsigned *best_distance, const char **best)
 {
         size_t size = strlen(word), candidate_size = strlen(candidate);
-        if (size > WORD_MAX || candidate_size > WORD_MAX)
+        if (size > WORD_DISTANCE_MAX || candidate_size > WORD_DISTANCE_MAX)
                 return;
-        unsigned apart = distance(word, size, candidate, candidate_size);
+        unsigned apart = word_distance(word, size, candidate, candidate_size);
         unsigned near = (unsigned)MAX(MAX(size, candidate_size) / 3, (size_t)1);
         if (apart <= near && apart < *best_distance) {
                 *best_distance = apart;
@@ -237,7 +210,7 @@ static void keep_nearest(const char *word, const char *candidate, unsigned *best
 const char *nearest_word(const char *word, const char *const *candidates, size_t count)
 {
         const char *best = NULL;
-        unsigned best_distance = WORD_MAX;
+        unsigned best_distance = WORD_DISTANCE_MAX;
         for (size_t i = 0; i < count; i++)
                 keep_nearest(word, candidates[i], &best_distance, &best);
         return best;
@@ -246,7 +219,7 @@ const char *nearest_word(const char *word, const char *const *candidates, size_t
 const char *key_nearest(const char *group, const char *name, bool in_level)
 {
         const char *best = NULL;
-        unsigned best_distance = WORD_MAX;
+        unsigned best_distance = WORD_DISTANCE_MAX;
         for (int i = 0; i < KEY_COUNT_; i++)
                 if (stands_in(&policy_keys[i], group, in_level))
                         keep_nearest(name, policy_keys[i].name, &best_distance, &best);

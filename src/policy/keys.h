@@ -129,8 +129,10 @@ struct key {
 
 extern const struct key policy_keys[KEY_COUNT_];
 
-/* The key of that name in that mapping, or -1. `in_level`: under trust_levels.NAME, where only SCOPE_LEVEL
- * counts. */
+/*
+ * The key of that name in that mapping, or -1. `in_level`:
+ * under trust_levels.NAME, where only SCOPE_LEVEL counts.
+ */
 int key_find(const char *group, const char *name, bool in_level);
 
 /* The known key nearest to `name` by edit distance in that mapping, or NULL when none is near. */
@@ -143,6 +145,8 @@ const struct key *key_elsewhere(const char *name);
 #define KEY_PATH_MAX 96
 const char *key_path(const struct key *key, char buffer[KEY_PATH_MAX]);
 
-/* The candidate nearest to `word` by edit distance, if it is near enough to be a slip of the pen; else NULL.
+/*
+ * The candidate nearest to `word` by edit distance, if
+ * it is near enough to be a slip of the pen; else NULL.
  */
 const char *nearest_word(const char *word, const char *const *candidates, size_t count);

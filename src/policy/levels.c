@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What holds at a trust level: the file's words for it, the top level's, and the built-in values, in that
- * order. */
+/*
+ * What holds at a trust level: the file's words for it,
+ * the top level's, and the built-in values, in that order.
+ */
 #include "policy/values.h"
 
 #include <math.h>
@@ -68,8 +70,10 @@ double policy_derived_cpu_time(double cpu_count, double timeout)
         return MIN(whole_cpus(cpu_count) * timeout + 1, policy_keys[KEY_CPU_TIME].most);
 }
 
-/* The value as found by the order of the file; for untrusted and unknown the smaller of built-in and top
- * level. */
+/*
+ * The value as found by the order of the file; for untrusted
+ * and unknown the smaller of built-in and top level.
+ */
 static void limit_as_given(const struct policy *policy, const struct policy_level *level,
     enum policy_key key, const struct host_capacity *host, struct effective *limit)
 {
@@ -105,8 +109,10 @@ void policy_level_limits(const struct policy *policy, const struct policy_level 
                 limit_as_given(policy, level, key, host, &limits[key]);
                 if (key == KEY_CPU_TIME)
                         derive_cpu_time(limits, below_trusted && limits[key].origin != ORIGIN_LEVEL);
-                /* What the file does not say itself yields to `trusted`; what it does say is checked in
-                 * check.c. */
+                /*
+                 * What the file does not say itself yields to
+                 * `trusted`; what it does say is checked in check.c.
+                 */
                 if (below_trusted && limits[key].origin != ORIGIN_LEVEL &&
                     limits[key].number > trusted[key].number)
                         limits[key] =

@@ -94,8 +94,10 @@ const struct policy_value *policy_fallback(
 /* What holds for a key that stands in a group at top level. */
 const struct policy_value *policy_top_value(const struct policy *policy, enum policy_key key);
 
-/* All limits of a level and its max_concurrent, in absolute numbers; `host` may be NULL. Before lowering to
- * the host. */
+/*
+ * All limits of a level and its max_concurrent, in absolute
+ * numbers; `host` may be NULL. Before lowering to the host.
+ */
 void policy_level_limits(const struct policy *policy, const struct policy_level *level,
     const struct host_capacity *host, struct effective limits[KEY_MAX_CONCURRENT + 1]);
 
@@ -111,11 +113,15 @@ int policy_check(const struct policy *policy, struct error *err);
 int policy_check_level(const struct policy *policy, const struct policy_level *level,
     const struct host_capacity *host, struct error *err);
 
-/* The weakenings in force at a level, as texts ("read_only: false"). NULL-terminated; caller frees with
- * strv_free(). */
+/*
+ * The weakenings in force at a level, as texts ("read_only:
+ * false"). NULL-terminated; caller frees with strv_free().
+ */
 int policy_level_weakenings(const struct policy *policy, const struct policy_level *level, char ***ret);
 
-/* Reads the first policy file of the search order (or `path`); *ret_text NULL: none, use the built-in one.
+/*
+ * Reads the first policy file of the search order (or
+ * `path`); *ret_text NULL: none, use the built-in one.
  */
 int policy_locate(const char *path, char **ret_path, char **ret_text, size_t *ret_size, struct error *err);
 

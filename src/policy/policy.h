@@ -63,14 +63,20 @@ int policy_resolve(const struct policy *policy, const struct policy_request *req
 
 void policy_host_capacity(unsigned *ret_cpus, uint64_t *ret_memory);
 
-/* The text of `policy show --trust LEVEL`: YAML, every key with its resolved value and where it comes from.
- * Caller frees. */
+/*
+ * The text of `policy show --trust LEVEL`: YAML, every key with
+ * its resolved value and where it comes from. Caller frees.
+ */
 int policy_show(const struct policy *policy, const char *trust_level, char **ret_text, struct error *err);
 
-/* One line per warning-free summary, for `policy check`: the levels' names, NULL-terminated, owned by the
- * policy. */
+/*
+ * One line per warning-free summary, for `policy check`:
+ * the levels' names, NULL-terminated, owned by the policy.
+ */
 const char *const *policy_trust_levels(const struct policy *policy);
 
-/* The reference table of all keys as Markdown: docs/POLICY.md is checked against it. Caller frees; NULL if
- * out of memory. */
+/*
+ * The reference table of all keys as Markdown: docs/POLICY.md
+ * is checked against it. Caller frees; NULL if out of memory.
+ */
 char *policy_reference_markdown(void);

@@ -329,8 +329,10 @@ static bool read_cidr(const struct key *key, const char *text, struct policy_val
         unsigned width = six ? 128 : 32;
         if (prefix > width || inet_pton(six ? AF_INET6 : AF_INET, address, bytes) != 1)
                 return false;
-        /* Bits behind the prefix would say that a single host was meant: which of the two is not ours to
-         * guess. */
+        /*
+         * Bits behind the prefix would say that a single host
+         * was meant: which of the two is not ours to guess.
+         */
         for (unsigned bit = (unsigned)prefix; bit < width; bit++)
                 if (bytes[bit / 8] & (0x80U >> bit % 8))
                         return false;

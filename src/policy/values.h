@@ -18,8 +18,10 @@ struct value_type {
         const char *name; /* for the reference */
         enum value_form form;
         bool plain; /* must not be quoted in the file: numbers and booleans */
-        /* Reads one scalar, or one item of a list into `value`. False: not understood. -ENOMEM can't be
-         * told: see oom. */
+        /*
+         * Reads one scalar, or one item of a list into `value`.
+         * False: not understood. -ENOMEM can't be told: see oom.
+         */
         bool (*read)(const struct key *key, const char *text, struct policy_value *value);
         bool keep_text; /* the text (or items) is kept as it stands */
         const char *expected;

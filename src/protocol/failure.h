@@ -15,8 +15,10 @@ struct setup_failure {
         char hint[256];      /* the fix, or "" */
 };
 
-/* Fills it in; `setting` and `hint` may be NULL. Returns -errnum (-EINVAL if 0), for `return
- * failure_set(...)`. */
+/*
+ * Fills it in; `setting` and `hint` may be NULL. Returns
+ * -errnum (-EINVAL if 0), for `return failure_set(...)`.
+ */
 int failure_set(struct setup_failure *failure, int errnum, const char *setting, const char *hint,
     const char *format, ...) _printf_(5, 6);
 

@@ -13,20 +13,9 @@ int frame_send(int socket, enum guest_frame_type type, const void *head, size_t 
 
         struct iovec iov[3] = {
             {&header, sizeof header}, {(void *)head, head_size}, {(void *)tail, tail_size}};
-        union {
-                struct cmsghdr align;
-                char space[CMSG_SPACE(sizeof(int) * FD_PASS_MAX)];
-        } control = {};
+        union fd_rights rights = {};
         struct msghdr message = {.msg_iov = iov, .msg_iovlen = 3};
-        if (n > 0) {
-                message.msg_control = control.space;
-                message.msg_controllen = CMSG_SPACE(sizeof(int) * n);
-                struct cmsghdr *cmsg = CMSG_FIRSTHDR(&message);
-                cmsg->cmsg_level = SOL_SOCKET;
-                cmsg->cmsg_type = SCM_RIGHTS;
-                cmsg->cmsg_len = CMSG_LEN(sizeof(int) * n);
-                memcpy(CMSG_DATA(cmsg), fds, sizeof(int) * n);
-        }
+        fd_attach(&message, &rights, fds, n);
 
         /* A stream may take a part only; go on behind it. The descriptors went with the first byte. */
         size_t left = sizeof header + head_size + tail_size;

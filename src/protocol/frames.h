@@ -7,8 +7,10 @@
 
 #include <sys/types.h>
 
-/* Sends one frame: `head` then `tail` as its payload (each may be empty), with descriptors if n > 0. 0 or
- * -errno. */
+/*
+ * Sends one frame: `head` then `tail` as its payload (each
+ * may be empty), with descriptors if n > 0. 0 or -errno.
+ */
 int frame_send(int socket, enum guest_frame_type type, const void *head, size_t head_size, const void *tail,
     size_t tail_size, const int *fds, size_t n);
 

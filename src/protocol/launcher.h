@@ -63,7 +63,7 @@ struct launcher_create {
         struct launcher_header header;
         char id[LAUNCHER_ID_SIZE];   /* [a-z0-9-], NUL-terminated; names the cgroups: mai-sandbox-ID */
         uint32_t flags;              /* enum launcher_create_flags */
-        uint32_t degraded_allowed;   /* bits of enum enforcement in policy/spec.h */
+        uint32_t degraded_allowed;   /* bits of enum enforcement */
         uint32_t uid, gid;           /* inside; never 0 */
         uint32_t host_uid, host_gid; /* outside; never 0; only real root can give just these */
         uint32_t slot; /* unique among live containers of this user: everybody else's range of ids

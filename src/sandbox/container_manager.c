@@ -95,8 +95,10 @@ struct container_manager *container_manager_close(struct container_manager *mana
         return NULL;
 }
 
-/* On the way to a new container: what can be removed without opening another backend, and no word of what
- * can't. */
+/*
+ * On the way to a new container: what can be removed without
+ * opening another backend, and no word of what can't.
+ */
 static int clean_quietly(const struct ledger_record *record, void *user)
 {
         const struct opened_backend *opened = find_opened(user, record->backend);
@@ -130,8 +132,10 @@ int container_manager_create(struct container_manager *manager, const struct con
         status = ledger_claim(manager->ledger, &claim, cancel_fd, &entry, err);
         if (status < 0)
                 return status;
-        /* The claim has just read the directory: usually there is nothing dead, and nothing is to be read
-         * twice. */
+        /*
+         * The claim has just read the directory: usually there
+         * is nothing dead, and nothing is to be read twice.
+         */
         if (ledger_saw_dead(manager->ledger))
                 (void)ledger_each_dead(manager->ledger, clean_quietly, manager, NULL, NULL);
         struct container *container = NULL;

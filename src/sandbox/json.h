@@ -23,8 +23,10 @@ json_t *json_seconds(double seconds);
 /* Nanoseconds as seconds; NOT_MEASURED gives null. */
 json_t *json_nsec(uint64_t nsec);
 
-/* Puts bytes of the program under `key`: as text, or as base64 if they are not UTF-8; "KEY_encoding" says
- * which. */
+/*
+ * Puts bytes of the program under `key`: as text, or as
+ * base64 if they are not UTF-8; "KEY_encoding" says which.
+ */
 void json_put_bytes(
     struct json_builder *builder, json_t *object, const char *key, const char *data, size_t size);
 

@@ -20,6 +20,8 @@
 int output_dir_write(int dirfd, const char *path, size_t path_size, unsigned mode, const void *data,
     size_t size, struct error *err);
 
-/* Opens the directory for that, making it and its parents if missing. The caller closes *ret_fd.
- * ERROR_OUTPUT. */
+/*
+ * Opens the directory for that, making it and its parents
+ * if missing. The caller closes *ret_fd. ERROR_OUTPUT.
+ */
 int output_dir_open(const char *path, int *ret_fd, struct error *err);

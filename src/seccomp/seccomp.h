@@ -35,6 +35,8 @@ const struct seccomp_program *seccomp_program(bool with_notify);
 extern const char seccomp_profile_name[];
 const char *seccomp_profile_sha256(void);
 
-/* The name of a system call of this architecture as the table or the kernel headers know it; NULL if
- * unknown. */
+/*
+ * The name of a system call of this architecture as the
+ * table or the kernel headers know it; NULL if unknown.
+ */
 const char *seccomp_syscall_name(int number);

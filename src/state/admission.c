@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Claims: the queue's waiting, the messages, and the making of a record. Who may start is decided in
- * decision.c. */
+/*
+ * Claims: the queue's waiting, the messages, and the making
+ * of a record. Who may start is decided in decision.c.
+ */
 #include "state/ledger_internal.h"
 #include "util/clock.h"
 #include "util/parse.h"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ledger's directory, its lock, and what is done with records once they exist. Claims are in
- * admission.c. */
+/*
+ * The ledger's directory, its lock, and what is done with
+ * records once they exist. Claims are in admission.c.
+ */
 #include "state/ledger_internal.h"
 #include "util/clock.h"
 #include "util/fd.h"
@@ -320,7 +322,9 @@ int ledger_each_dead(struct ledger *ledger, int (*clean)(const struct ledger_rec
                 struct ledger_record public = to_public(ledger, record);
                 if (clean(&public, user) != 0)
                         continue;
-                /* Its descriptor is still locked: nobody else cleans it, and its slot stays taken until now.
+                /*
+                 * Its descriptor is still locked: nobody else
+                 * cleans it, and its slot stays taken until now.
                  */
                 if (unlinkat(ledger->dirfd, record->name, 0) == 0)
                         cleaned++;

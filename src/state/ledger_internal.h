@@ -19,8 +19,10 @@ struct ledger_entry {
         double waited;
 };
 
-/* Opens `name` in the directory `parent_path`, making it if it is missing. Tests choose their own place with
- * this. */
+/*
+ * Opens `name` in the directory `parent_path`, making it if
+ * it is missing. Tests choose their own place with this.
+ */
 int ledger_open_at(const char *parent_path, const char *name, struct ledger **ret, struct error *err);
 
 /* This boot's name; "" if it can't be read. */
@@ -56,8 +58,10 @@ struct scan {
         size_t dead_count;
 };
 
-/* Reads the directory; `lock` must be held. Removes what dead waiters left. Clear the scan also after a
- * failure. */
+/*
+ * Reads the directory; `lock` must be held. Removes what
+ * dead waiters left. Clear the scan also after a failure.
+ */
 int scan_directory(struct ledger *ledger, struct scan *scan, struct error *err);
 void scan_clear(struct scan *scan);
 

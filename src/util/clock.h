@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Time, in nanoseconds. The monotonic clock is used for every limit, so a wall clock that jumps changes
- * nothing. */
+/*
+ * Time, in nanoseconds. The monotonic clock is used for
+ * every limit, so a wall clock that jumps changes nothing.
+ */
 #pragma once
 
 #include "util/common.h"

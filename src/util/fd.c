@@ -4,6 +4,13 @@
 #include <fcntl.h>
 #include <sys/syscall.h>
 
+/*
+ * The kernel hands out its text files by the page and breaks only between records. So less than half a page
+ * is the end of the file, as long as no record (a line, or a whole status) is longer than the other half;
+ * asking again to see an end of file would double the system calls of each reading.
+ */
+#define SHORT_READ 2048
+
 int fd_write_all(int fd, const void *data, size_t size)
 {
         const char *at = data;
@@ -48,9 +55,9 @@ ssize_t fd_pread_small(int fd, char *buffer, size_t size)
                                 continue;
                         return -errno;
                 }
-                if (n == 0)
-                        break;
                 have += (size_t)n;
+                if (n < SHORT_READ)
+                        break;
         }
         buffer[have] = '\0';
         return (ssize_t)have;
@@ -127,25 +134,27 @@ int fd_set_nonblocking(int fd, bool on)
         return 0;
 }
 
+void fd_attach(struct msghdr *message, union fd_rights *rights, const int *fds, size_t n)
+{
+        if (n == 0)
+                return;
+        message->msg_control = rights->space;
+        message->msg_controllen = CMSG_SPACE(sizeof(int) * n);
+        struct cmsghdr *cmsg = CMSG_FIRSTHDR(message);
+        cmsg->cmsg_level = SOL_SOCKET;
+        cmsg->cmsg_type = SCM_RIGHTS;
+        cmsg->cmsg_len = CMSG_LEN(sizeof(int) * n);
+        memcpy(CMSG_DATA(cmsg), fds, sizeof(int) * n);
+}
+
 int fd_send(int socket, const void *data, size_t size, const int *fds, size_t n)
 {
         if (n > FD_PASS_MAX)
                 return -E2BIG;
-        union {
-                struct cmsghdr align;
-                char space[CMSG_SPACE(sizeof(int) * FD_PASS_MAX)];
-        } control = {};
+        union fd_rights rights = {};
         struct iovec iov = {.iov_base = (void *)data, .iov_len = size};
         struct msghdr message = {.msg_iov = &iov, .msg_iovlen = 1};
-        if (n > 0) {
-                message.msg_control = control.space;
-                message.msg_controllen = CMSG_SPACE(sizeof(int) * n);
-                struct cmsghdr *cmsg = CMSG_FIRSTHDR(&message);
-                cmsg->cmsg_level = SOL_SOCKET;
-                cmsg->cmsg_type = SCM_RIGHTS;
-                cmsg->cmsg_len = CMSG_LEN(sizeof(int) * n);
-                memcpy(CMSG_DATA(cmsg), fds, sizeof(int) * n);
-        }
+        fd_attach(&message, &rights, fds, n);
         ssize_t sent;
         do {
                 sent = sendmsg(socket, &message, MSG_NOSIGNAL);

@@ -14,8 +14,9 @@ int fd_write_all(int fd, const void *data, size_t size);
 int fd_read_all(int fd, void *data, size_t size);
 
 /*
- * Reads a small file relative to a directory descriptor (or AT_FDCWD) into `buffer`, NUL-terminated; what
- * does not fit is dropped. Returns the length or -errno.
+ * Reads a small file (of ours, or a text file of the kernel whose records stay below 2 KiB) relative to a
+ * directory descriptor (or AT_FDCWD) into `buffer`, NUL-terminated; what does not fit is dropped. Not for
+ * pipes. Returns the length or -errno.
  */
 ssize_t fd_read_small(int dirfd, const char *path, char *buffer, size_t size);
 
@@ -38,6 +39,15 @@ int fd_set_nonblocking(int fd, bool on);
 
 /* The most descriptors that one message carries. */
 #define FD_PASS_MAX 16
+
+/* Room for the descriptors of one message; as long-lived as the message that it is attached to. */
+union fd_rights {
+        struct cmsghdr align;
+        char space[CMSG_SPACE(sizeof(int) * FD_PASS_MAX)];
+};
+
+/* Puts `n` descriptors (at most FD_PASS_MAX, which the caller checks) beside a message; n may be 0. */
+void fd_attach(struct msghdr *message, union fd_rights *rights, const int *fds, size_t n);
 
 /* Sends one message with descriptors (n may be 0). EPIPE instead of SIGPIPE. 0 or -errno. */
 int fd_send(int socket, const void *data, size_t size, const int *fds, size_t n);

@@ -56,8 +56,10 @@ bool parse_size(const char *text, uint64_t *ret_bytes)
 
 bool parse_decimal(const char *text, double *ret)
 {
-        /* At most 15 digits, so that every value is exact in a double; own code because strtod follows the
-         * locale. */
+        /*
+         * At most 15 digits, so that every value is exact in a
+         * double; own code because strtod follows the locale.
+         */
         double value = 0;
         double scale = 1;
         int digits = 0;

@@ -10,8 +10,10 @@
 /* Decimal digits only, no sign. */
 bool parse_u64(const char *text, uint64_t *ret);
 
-/* Bytes: an integer, or an integer with b, k, m, g, t (powers of 1024; case-insensitive; "kb" and "kib"
- * forms too). */
+/*
+ * Bytes: an integer, or an integer with b, k, m, g, t (powers
+ * of 1024; case-insensitive; "kb" and "kib" forms too).
+ */
 bool parse_size(const char *text, uint64_t *ret_bytes);
 
 /* A finite decimal number without sign or exponent: "120", "0.5". */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SHA-256 as lower-case hexadecimal, by libmd (small and static: loading libcrypto would cost a native run
- * milliseconds). */
+/*
+ * SHA-256 as lower-case hexadecimal, by libmd (small and static:
+ * loading libcrypto would cost a native run milliseconds).
+ */
 #pragma once
 
 #include "util/common.h"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A ledger in a directory of its own, and processes that use it, for the tests of the ledger and what stands
- * on it. */
+/*
+ * A ledger in a directory of its own, and processes that use
+ * it, for the tests of the ledger and what stands on it.
+ */
 #pragma once
 
 #include <setjmp.h>

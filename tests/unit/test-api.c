@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The public library over a scripted backend and a policy that says yes: requests, what is executed,
- * answers. */
+/*
+ * The public library over a scripted backend and a policy
+ * that says yes: requests, what is executed, answers.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

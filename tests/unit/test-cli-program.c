@@ -396,8 +396,10 @@ static void a_reader_who_waits(void **state)
         (void)close(child.err);
 }
 
-/* Cancelled while output waits for a slow reader: what was begun is still completed, so JSON lines stay
- * whole. */
+/*
+ * Cancelled while output waits for a slow reader: what
+ * was begun is still completed, so JSON lines stay whole.
+ */
 static void cancelled_while_waiting(void **state)
 {
         struct child child = start(-1, WORDS("run", "flood 64;err done;wait"));
@@ -469,7 +471,9 @@ static void the_status_line(void **state)
                 const char *words[12];
                 const char *seen;
         } cases[] = {
-            /* Not before half a second, not twice within a tenth of one, gone before output and at the end.
+            /*
+             * Not before half a second, not twice within a
+             * tenth of one, gone before output and at the end.
              */
             {"xterm",
                 LIST("run",

@@ -38,8 +38,10 @@ static void record_text(void **state)
         assert_int_equal(back.micro_cpus, 1500000);
         assert_int_equal(back.ticket, 0); /* not part of it */
 
-        /* Cut at any place, or with any one byte changed to a letter that fits nowhere: damaged, output
-         * untouched. */
+        /*
+         * Cut at any place, or with any one byte changed to a
+         * letter that fits nowhere: damaged, output untouched.
+         */
         for (int i = 0; i < size; i++) {
                 char bad[RECORD_TEXT_MAX];
                 struct record_data untouched = {.slot = 99};

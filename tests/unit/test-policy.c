@@ -253,8 +253,10 @@ static char *read_source(const char *name, size_t *ret_size)
         return text;
 }
 
-/* The built-in copy goes without comments: it must mean the same, at the same lines, and carry the file's
- * digest. */
+/*
+ * The built-in copy goes without comments: it must mean the
+ * same, at the same lines, and carry the file's digest.
+ */
 static void shipped_file_is_the_built_in_one(void **state)
 {
         size_t size;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The generated filters in a real kernel: what they refuse, what ordinary programs still do, and what
- * loading takes. */
+/*
+ * The generated filters in a real kernel: what they refuse,
+ * what ordinary programs still do, and what loading takes.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

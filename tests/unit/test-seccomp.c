@@ -218,7 +218,9 @@ struct machine {
         size_t longest;
 };
 
-/* The subset of classic BPF that the kernel can evaluate when it loads a filter: anything else is a failure.
+/*
+ * The subset of classic BPF that the kernel can evaluate
+ * when it loads a filter: anything else is a failure.
  */
 static uint32_t run(struct machine *machine, const struct seccomp_data *data)
 {
@@ -270,8 +272,10 @@ static void check(
         }
 }
 
-/* Low halves that mean something to some rule, with neighbours; each also comes with something in the high
- * half. */
+/*
+ * Low halves that mean something to some rule, with
+ * neighbours; each also comes with something in the high half.
+ */
 static const uint32_t interesting[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 11, 15, 16, 17, 22, 29, 35, 38, 39, 40,
     41, 44, 47, 59, 132, 136, 262, 0x7e, 0x80, 0x11, 0x800, 0x801, 0x80001, 0x80802, 0x80003, 0x1000, 0x11b6,
     0x2000, 0x2180, 0x4000, 0x41ff, 0x6000, 0x61b0, 0x8000, 0x81a4, 0xa000, 0xc000, 0xf000, 0x18000, 0x12180,
@@ -295,8 +299,10 @@ static void every_number(void **state)
                 struct expectation expectation = expectation_of(number);
                 struct seccomp_data data = {.nr = (int)number, .arch = NATIVE};
                 by_rule += expectation.expect != NULL;
-                /* Two arguments take all pairs of values; the third takes few, or all where a rule reads it
-                 * alone. */
+                /*
+                 * Two arguments take all pairs of values; the third
+                 * takes few, or all where a rule reads it alone.
+                 */
                 static const uint64_t third[] = {
                     0, 1, 6, 17, 132, UINT64_C(0x100000000), UINT64_C(0x100000006)};
                 size_t step = expectation.expect ? 1 : 41;

@@ -4,10 +4,12 @@
 #include <stddef.h>
 #include <cmocka.h>
 
+#include "util/cgroup_table.h"
 #include "util/error.h"
 #include "util/parse.h"
 #include "util/sha256.h"
 #include "util/strbuf.h"
+#include "util/word_distance.h"
 
 static void sizes(void **state)
 {
@@ -88,9 +90,48 @@ static void digests(void **state)
         assert_string_equal(hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 }
 
+static void cgroup_paths(void **state)
+{
+        static const char table[] =
+            "9:name=systemd:/init\n8:memory:/one\n7:cpu,cpuacct:/two:three\n0::/four";
+        static const struct {
+                const char *controller, *path;
+        } cases[] = {{"memory", "/one"}, {"cpu", "/two:three"}, {"cpuacct", "/two:three"}, {"", "/four"}};
+        char path[16];
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                assert_int_equal(cgroup_table_path(table, cases[i].controller, path, sizeof path), 0);
+                assert_string_equal(path, cases[i].path);
+        }
+        /* Half a name is no name, and what does not fit is not cut short. */
+        assert_int_equal(cgroup_table_path(table, "mem", path, sizeof path), -ENOENT);
+        assert_int_equal(cgroup_table_path(table, "pids", path, sizeof path), -ENOENT);
+        assert_int_equal(cgroup_table_path("8:memory:/one\n", "", path, sizeof path), -ENOENT);
+        assert_int_equal(cgroup_table_path("", "memory", path, sizeof path), -ENOENT);
+        assert_int_equal(cgroup_table_path("garbage\n1:\n", "", path, sizeof path), -ENOENT);
+        assert_int_equal(cgroup_table_path(table, "memory", path, 4), -ENAMETOOLONG);
+        assert_string_equal(path, "/four");
+        assert_int_equal(cgroup_table_path(table, "memory", path, 5), 0);
+}
+
+static void word_distances(void **state)
+{
+        static const struct {
+                const char *a, *b;
+                unsigned apart;
+        } cases[] = {{"", "", 0}, {"timeout", "timeout", 0}, {"", "abc", 3}, {"timeuot", "timeout", 1},
+            {"mem_limt", "mem_limit", 1}, {"pids", "cpus", 3}};
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                const char *a = cases[i].a, *b = cases[i].b;
+                assert_int_equal(word_distance(a, strlen(a), b, strlen(b)), cases[i].apart);
+                assert_int_equal(word_distance(b, strlen(b), a, strlen(a)), cases[i].apart);
+        }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
+            cmocka_unit_test(cgroup_paths),
+            cmocka_unit_test(word_distances),
             cmocka_unit_test(sizes),
             cmocka_unit_test(decimals),
             cmocka_unit_test(buffers_keep_their_limit),

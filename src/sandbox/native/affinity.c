@@ -7,7 +7,9 @@
 #include <sched.h>
 #include <sys/ioctl.h>
 
-/* The id in the innermost namespace from a line "NSpid:\t12\t3" of /proc/PID/status; -1 if it is not there.
+/*
+ * The id in the innermost namespace from a line
+ * "NSpid:\t12\t3" of /proc/PID/status; -1 if it is not there.
  */
 static long innermost(const char *status, const char *key)
 {
@@ -19,8 +21,10 @@ static long innermost(const char *status, const char *key)
         return last && last > line ? strtol(last, NULL, 10) : -1;
 }
 
-/* Which thread of the host `inner` (a number of the container's) means: the caller itself or its process. 0:
- * another. */
+/*
+ * Which thread of the host `inner` (a number of the container's)
+ * means: the caller itself or its process. 0: another.
+ */
 static pid_t own_thread(pid_t caller, long inner)
 {
         char path[48], status[4096];

@@ -2,6 +2,7 @@
 #include "sandbox/native/readback.h"
 
 #include "seccomp/seccomp.h"
+#include "util/cgroup_table.h"
 #include "util/defence.h"
 #include "util/fd.h"
 
@@ -174,8 +175,10 @@ static void read_status(struct evidence *evidence, const char *text)
         evidence->cpus_allowed = count_cpus(status_value(text, "Cpus_allowed_list"));
 }
 
-/* The id inside that stands for the one host id of a map of one line. UINT32_MAX if the map is anything
- * else. */
+/*
+ * The id inside that stands for the one host id of a map
+ * of one line. UINT32_MAX if the map is anything else.
+ */
 static uint32_t inside_id(int proc, const char *file, uint32_t host_id)
 {
         char text[256];
@@ -190,37 +193,22 @@ static uint32_t inside_id(int proc, const char *file, uint32_t host_id)
 /* Is every controller's line of /proc/PID/cgroup our group? */
 static bool in_cgroup(int proc, const struct meter *meter, const char *path)
 {
-        const char *name = strrchr(path, '/');
-        char text[4096];
-        if (!name || fd_read_small(proc, "cgroup", text, sizeof text) <= 0)
-                return false;
         static const struct {
                 enum launcher_controller controller;
                 const char *word;
         } lines[] = {{CONTROLLER_MEMORY, "memory"}, {CONTROLLER_PIDS, "pids"}, {CONTROLLER_CPU, "cpu"},
             {CONTROLLER_CPUACCT, "cpuacct"}, {CONTROLLER_UNIFIED, ""}};
+        const char *name = strrchr(path, '/');
+        char text[4096], seen[4096];
+        if (!name || fd_read_small(proc, "cgroup", text, sizeof text) <= 0)
+                return false;
         for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
                 if (meter->directories[lines[i].controller] < 0)
                         continue;
-                bool found = false;
-                for (const char *line = text; *line && !found;) {
-                        const char *end = strchrnul(line, '\n');
-                        const char *first = memchr(line, ':', (size_t)(end - line));
-                        const char *second =
-                            first ? memchr(first + 1, ':', (size_t)(end - first - 1)) : NULL;
-                        size_t name_size = strlen(name);
-                        if (second && (size_t)(end - second) > name_size &&
-                            memcmp(end - name_size, name, name_size) == 0) {
-                                char controllers[128];
-                                (void)snprintf(controllers, sizeof controllers, ",%.*s,",
-                                    (int)(second - first - 1), first + 1);
-                                char wanted[16];
-                                (void)snprintf(wanted, sizeof wanted, ",%s,", lines[i].word);
-                                found = strstr(controllers, wanted) != NULL;
-                        }
-                        line = *end ? end + 1 : end;
-                }
-                if (!found)
+                if (cgroup_table_path(text, lines[i].word, seen, sizeof seen) < 0)
+                        return false;
+                const char *last = strrchr(seen, '/');
+                if (!last || strcmp(last, name) != 0)
                         return false;
         }
         return true;
