@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "guest/collect.h"
 
-#include "protocol/frames.h"
 #include "util/strbuf.h"
 
 #include <dirent.h>
@@ -15,7 +14,7 @@
 #define ENTRIES_MAX 200000U
 
 struct collection {
-        int socket;
+        struct link *link;
         const struct guest_collect *limits;
         char *buffer;
         struct guest_collected done;
@@ -35,8 +34,7 @@ static int skip(struct collection *c, enum guest_skip_reason reason)
         if (++c->done.skipped > GUEST_SKIPS_MAX)
                 return 0;
         struct guest_file_skipped head = {.reason = reason, .path_size = (uint32_t)c->path.size};
-        return frame_send(
-            c->socket, GUEST_FILE_SKIPPED, &head, sizeof head, c->path.data, c->path.size, NULL, 0);
+        return link_send(c->link, GUEST_FILE_SKIPPED, &head, sizeof head, c->path.data, c->path.size);
 }
 
 static bool seen_before(struct collection *c, uint64_t inode)
@@ -59,7 +57,7 @@ static int send_content(struct collection *c, int file, uint64_t size)
                         n = (ssize_t)MIN(left, (uint64_t)GUEST_DATA_CHUNK);
                         memset(c->buffer, 0, (size_t)n);
                 }
-                int r = frame_send(c->socket, GUEST_FILE_DATA, c->buffer, (size_t)n, NULL, 0, NULL, 0);
+                int r = link_send(c->link, GUEST_FILE_DATA, c->buffer, (size_t)n, NULL, 0);
                 if (r < 0)
                         return r;
                 left -= (uint64_t)n;
@@ -95,7 +93,7 @@ static int take_file(struct collection *c, int directory, const char *name, cons
             .mode = seen->st_mode & 0777,
             .path_size = (uint32_t)c->path.size,
         };
-        int r = frame_send(c->socket, GUEST_FILE, &head, sizeof head, c->path.data, c->path.size, NULL, 0);
+        int r = link_send(c->link, GUEST_FILE, &head, sizeof head, c->path.data, c->path.size);
         if (r < 0)
                 return r;
         c->done.files++;
@@ -157,10 +155,10 @@ static int walk(struct collection *c, int directory, unsigned depth)
         return r;
 }
 
-int collect_files(int socket, int workdir, const struct guest_collect *limits, char *buffer)
+int collect_files(struct link *link, int workdir, const struct guest_collect *limits, char *buffer)
 {
         struct collection c = {
-            .socket = socket,
+            .link = link,
             .limits = limits,
             .buffer = buffer,
             .path = STRBUF_INIT(GUEST_PATH_MAX - 1),
@@ -169,7 +167,7 @@ int collect_files(int socket, int workdir, const struct guest_collect *limits, c
         int top = openat(workdir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         int r = top < 0 ? 0 : walk(&c, top, 0);
         if (r == 0)
-                r = frame_send(socket, GUEST_COLLECTED, &c.done, sizeof c.done, NULL, 0, NULL, 0);
+                r = link_send(link, GUEST_COLLECTED, &c.done, sizeof c.done, NULL, 0);
         strbuf_clear(&c.path);
         strbuf_clear(&c.inodes);
         return r;

@@ -3,12 +3,10 @@
 
 #include "guest/collect.h"
 #include "guest/files.h"
-#include "protocol/frames.h"
 #include "guest/program.h"
 #include "util/clock.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -21,9 +19,10 @@
 #define REAP_DEADLINE (50 * NSEC_PER_MSEC)
 
 struct init {
-        int socket;
-        int signals; /* signalfd for SIGCHLD */
-        int workdir; /* O_PATH of /sandbox */
+        struct link *link;
+        const struct init_extension *extension; /* or NULL */
+        int signals;                            /* signalfd for SIGCHLD */
+        int workdir;                            /* O_PATH of /sandbox */
         struct put_state put;
         struct strbuf spec;
         struct program program;
@@ -33,9 +32,10 @@ struct init {
         char *payload;   /* one frame */
 };
 
-_Noreturn void init_fail(int socket, const struct setup_failure *failure)
+_Noreturn void init_fail(struct link *link, const struct setup_failure *failure)
 {
-        (void)frame_send(socket, GUEST_SETUP_FAILED, failure, sizeof *failure, NULL, 0, NULL, 0);
+        if (link_send(link, GUEST_SETUP_FAILED, failure, sizeof *failure, NULL, 0) == 0)
+                link->ops->drain(link);
         _exit(1);
 }
 
@@ -47,7 +47,19 @@ _Noreturn static void die(void)
 
 static void send_or_die(struct init *init, enum guest_frame_type type, const void *data, size_t size)
 {
-        if (frame_send(init->socket, type, data, size, NULL, 0, NULL, 0) < 0)
+        if (link_send(init->link, type, data, size, NULL, 0) < 0)
+                die();
+}
+
+static void tell_extension(struct init *init, enum init_moment moment)
+{
+        if (init->extension && init->extension->tell(init->extension->state, moment) < 0)
+                die();
+}
+
+static void check_started(struct init *init)
+{
+        if (program_check_started(&init->program, init->link) < 0)
                 die();
 }
 
@@ -112,11 +124,13 @@ static void reap(struct init *init)
 
 static void report_end(struct init *init)
 {
-        if (!init->program.ended || init->exited)
+        if (!init->program.ended)
                 return;
-        program_check_started(&init->program, init->socket);
+        check_started(init);
         kill_everyone(init);
+        tell_extension(init, INIT_ENDED);
         send_exited(init, init->program.wait_status, &init->program.usage);
+        tell_extension(init, INIT_EXITED);
 }
 
 /* Forks the program's process; its standard descriptors must be nobody else's, so that their end can be
@@ -124,12 +138,21 @@ static void report_end(struct init *init)
 static void on_spec_end(struct init *init, int standard[3])
 {
         struct setup_failure failure;
+        const struct init_extension *extension = init->extension;
+        int announce = init->link->in;
         if (init->program.pid > 0)
                 die();
-        if (program_fork(&init->program, &init->spec, init->socket, standard, &failure) < 0)
-                init_fail(init->socket, &failure);
+        int r = extension ? extension->open_streams(extension->state, standard, &announce) : 0;
+        if (r < 0)
+                (void)failure_set(&failure, -r, NULL, NULL, "making the program's standard streams");
+        else
+                r = program_fork(&init->program, &init->spec, announce, standard, &failure);
+        if (r < 0)
+                init_fail(init->link, &failure);
         for (int i = 0; i < 3; i++)
                 close_and_forget(&standard[i]);
+        if (extension)
+                (void)close(announce);
         strbuf_clear(&init->spec);
 }
 
@@ -149,13 +172,13 @@ static void on_collect(struct init *init, const struct guest_collect *limits)
 {
         kill_everyone(init);
         reap(init);
-        if (collect_files(init->socket, init->workdir, limits, init->payload) < 0)
+        if (collect_files(init->link, init->workdir, limits, init->payload) < 0)
                 die();
 }
 
 static void handle_frame(struct init *init, uint16_t type, uint32_t size, int *fds, size_t fd_count)
 {
-        if (fd_count != (type == GUEST_SPEC_END ? 3U : 0U))
+        if (fd_count != (type == GUEST_SPEC_END && !init->extension ? 3U : 0U))
                 die();
         switch (type) {
         case GUEST_PUT_FILE:
@@ -165,7 +188,7 @@ static void handle_frame(struct init *init, uint16_t type, uint32_t size, int *f
                             ? put_begin(&init->put, init->workdir, init->payload, size, &failure)
                             : put_data(&init->put, init->payload, size, &failure);
                 if (r < 0)
-                        init_fail(init->socket, &failure);
+                        init_fail(init->link, &failure);
                 return;
         }
         case GUEST_SPEC_DATA:
@@ -177,6 +200,7 @@ static void handle_frame(struct init *init, uint16_t type, uint32_t size, int *f
                 return;
         case GUEST_GO:
                 program_release(&init->program);
+                tell_extension(init, INIT_RELEASED);
                 return;
         case GUEST_KILL_ALL:
                 on_kill_all(init);
@@ -190,7 +214,9 @@ static void handle_frame(struct init *init, uint16_t type, uint32_t size, int *f
                 return;
         }
         default:
-                die();
+                if (!init->extension ||
+                    init->extension->take_frame(init->extension->state, type, init->payload, size) <= 0)
+                        die();
         }
 }
 
@@ -213,11 +239,56 @@ static void send_ready(
                 memcpy(ready.step_nsec, config->step_nsec, sizeof(uint64_t) * 6);
         ready.step_nsec[6] = lockdown_nsec;
 
+        struct link *link = config->link;
+        if (config->extension) {
+                if (link_send(link, GUEST_READY, &ready, sizeof ready, NULL, 0) < 0)
+                        die();
+                return;
+        }
         _cleanup_(closep) int workdir = openat(AT_FDCWD, GUEST_WORKDIR, O_PATH | O_DIRECTORY | O_CLOEXEC);
         int fds[2] = {workdir, state->listener};
-        if (workdir < 0 || frame_send(config->socket, GUEST_READY, &ready, sizeof ready, NULL, 0, fds,
+        if (workdir < 0 || link->ops->send(link, GUEST_READY, &ready, sizeof ready, NULL, 0, fds,
                                ready.has_listener ? 2 : 1) < 0)
                 die();
+}
+
+/* One round: waits for something and deals with it. */
+static void serve(struct init *init)
+{
+        enum { LINK, SIGNALS, EXEC_STATUS, OWN_COUNT_ };
+        struct pollfd watched[OWN_COUNT_ + INIT_EXTENSION_WATCH_MAX] = {
+            [LINK] = {.fd = init->link->in, .events = POLLIN},
+            [SIGNALS] = {.fd = init->signals, .events = POLLIN},
+            [EXEC_STATUS] = {.fd = init->program.exec_status, .events = POLLIN}, /* negative: ignored */
+        };
+        const struct init_extension *extension = init->extension;
+        int timeout = -1;
+        size_t n = extension ? extension->watch(extension->state, watched + OWN_COUNT_, &timeout) : 0;
+        if (poll(watched, OWN_COUNT_ + n, timeout) < 0 && errno != EINTR)
+                die();
+
+        if (watched[EXEC_STATUS].revents)
+                check_started(init);
+        if (extension && extension->handle(extension->state, watched + OWN_COUNT_, n) < 0)
+                die();
+        if (watched[SIGNALS].revents) {
+                struct signalfd_siginfo info;
+                while (read(init->signals, &info, sizeof info) == (ssize_t)sizeof info) {
+                }
+                reap(init);
+                report_end(init);
+        }
+        if (watched[LINK].revents) {
+                uint16_t type;
+                uint32_t size;
+                int fds[FD_PASS_MAX];
+                size_t fd_count;
+                int r = init->link->ops->receive(init->link, &type, init->payload, &size, fds, &fd_count);
+                if (r < 0)
+                        die();
+                if (r > 0)
+                        handle_frame(init, type, size, fds, fd_count);
+        }
 }
 
 _Noreturn void init_main(const struct init_config *config)
@@ -226,15 +297,19 @@ _Noreturn void init_main(const struct init_config *config)
         struct lockdown_state state;
         uint64_t begun = clock_now();
         if (lockdown(&config->lockdown, &state, &failure) < 0)
-                init_fail(config->socket, &failure);
+                init_fail(config->link, &failure);
         /* Changing ids and dropping capabilities clears it; the launcher's death must be ours. */
-        (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+        if (config->die_with_parent)
+                (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+        if (config->extension)
+                config->extension->locked_down(config->extension->state, &state);
         make_home();
         send_ready(config, &state, clock_now() - begun);
         close_and_forget(&state.listener);
 
         struct init init = {
-            .socket = config->socket,
+            .link = config->link,
+            .extension = config->extension,
             .put = {.fd = -1},
             .spec = STRBUF_INIT(GUEST_SPEC_MAX),
             .program = PROGRAM_INIT,
@@ -249,30 +324,6 @@ _Noreturn void init_main(const struct init_config *config)
         if (init.signals < 0 || init.workdir < 0 || !init.payload)
                 die();
 
-        for (;;) {
-                struct pollfd watched[3] = {
-                    {.fd = init.socket, .events = POLLIN}, {.fd = init.signals, .events = POLLIN},
-                    {.fd = init.program.exec_status, .events = POLLIN}, /* negative: ignored */
-                };
-                if (poll(watched, ARRAY_SIZE(watched), -1) < 0 && errno != EINTR)
-                        die();
-                if (watched[2].revents)
-                        program_check_started(&init.program, init.socket);
-                if (watched[1].revents) {
-                        struct signalfd_siginfo info;
-                        while (read(init.signals, &info, sizeof info) == (ssize_t)sizeof info) {
-                        }
-                        reap(&init);
-                        report_end(&init);
-                }
-                if (watched[0].revents) {
-                        uint16_t type;
-                        uint32_t size;
-                        int fds[FD_PASS_MAX];
-                        size_t fd_count;
-                        if (frame_receive(init.socket, &type, init.payload, &size, fds, &fd_count) <= 0)
-                                die();
-                        handle_frame(&init, type, size, fds, fd_count);
-                }
-        }
+        for (;;)
+                serve(&init);
 }

@@ -53,12 +53,15 @@ static int set_limits(const struct lockdown_config *config, struct setup_failure
             {RLIMIT_NICE, 0, "nice"},
         };
         for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
-                struct rlimit limit = {wanted[i].value, wanted[i].value}, now;
+                struct rlimit limit = {wanted[i].value, wanted[i].value}, now = {};
                 if (prlimit(0, wanted[i].resource, &limit, NULL) == 0)
                         continue;
-                /* Higher than we were given: then what we were given. */
+                /* Higher than we were given: then what we were given. An engine that has set it already may
+                 * not let us set it again. */
                 if (prlimit(0, wanted[i].resource, NULL, &now) == 0)
                         limit.rlim_cur = limit.rlim_max = MIN(wanted[i].value, now.rlim_max);
+                if (now.rlim_cur == limit.rlim_cur && now.rlim_max == limit.rlim_max)
+                        continue;
                 if (prlimit(0, wanted[i].resource, &limit, NULL) < 0)
                         return failure_set(
                             failure, errno, wanted[i].setting, NULL, "setting a resource limit");
@@ -94,12 +97,16 @@ static int drop_capabilities(const struct lockdown_config *config, struct setup_
         for (int cap = 0; cap <= 63; cap++) {
                 if (config->capabilities & (UINT64_C(1) << cap))
                         continue;
-                if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0) {
-                        if (errno == EINVAL)
-                                break; /* past the last capability of this kernel */
+                if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) == 0)
+                        continue;
+                int error = errno;
+                /* An engine that has dropped it has dropped what dropping takes, too. */
+                int present = error == EPERM ? prctl(PR_CAPBSET_READ, cap, 0, 0, 0) : 1;
+                if (error == EINVAL || present < 0)
+                        break; /* past the last capability of this kernel */
+                if (present > 0)
                         return failure_set(
-                            failure, errno, "cap_drop", NULL, "dropping capability %d for good", cap);
-                }
+                            failure, error, "cap_drop", NULL, "dropping capability %d for good", cap);
         }
         (void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0,
             0); /* absent on old kernels, then there are none */
@@ -170,18 +177,21 @@ static int load_filter(
 {
         if (!config->seccomp || !DEFENCE("seccomp"))
                 return 0;
-        const struct seccomp_program *program = seccomp_program(true);
-        struct sock_fprog filter = {.len = program->length, .filter = (struct sock_filter *)program->code};
-        long listener =
-            syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &filter);
-        if (listener >= 0) {
-                state->listener = (int)listener;
-                return 0;
+        if (config->notify) {
+                const struct seccomp_program *counted = seccomp_program(true);
+                struct sock_fprog filter = {
+                    .len = counted->length, .filter = (struct sock_filter *)counted->code};
+                long listener =
+                    syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &filter);
+                if (listener >= 0) {
+                        state->listener = (int)listener;
+                        return 0;
+                }
         }
-        /* No user notification (Linux before 5.0, or we are under a filter that has a listener): same
-         * verdicts, uncounted. */
-        program = seccomp_program(false);
-        filter = (struct sock_fprog){.len = program->length, .filter = (struct sock_filter *)program->code};
+        /* Nobody to tell, or no user notification (Linux before 5.0, or we are under a filter that has a
+         * listener): same verdicts, uncounted. */
+        const struct seccomp_program *program = seccomp_program(false);
+        struct sock_fprog filter = {.len = program->length, .filter = (struct sock_filter *)program->code};
         if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter) < 0)
                 return failure_set(failure, errno, "security_opt", NULL, "loading the system-call filter");
         return 0;

@@ -13,6 +13,7 @@ struct lockdown_config {
         uint64_t open_files;
         uint64_t capabilities;  /* kept; 0 unless the policy says unsafe */
         bool seccomp;           /* false: unconfined (unsafe) */
+        bool notify;            /* with a listener, which the supervisor gets */
         bool landlock_optional; /* degraded by name */
         bool groups_optional;
         const char *const *writable; /* directories that Landlock leaves writable; NULL-terminated */

@@ -139,19 +139,17 @@ void program_release(struct program *program)
         close_and_forget(&program->gate);
 }
 
-void program_check_started(struct program *program, int socket)
+int program_check_started(struct program *program, struct link *link)
 {
         if (program->exec_status < 0)
-                return;
+                return 0;
         int failed = 0;
         ssize_t n = read(program->exec_status, &failed, sizeof failed);
         close_and_forget(&program->exec_status);
         if (program->gate >= 0)
-                return; /* killed at the gate: it never started */
-        if (n == (ssize_t)sizeof failed) {
-                struct guest_exec_failed message = {.errnum = failed};
-                (void)frame_send(socket, GUEST_EXEC_FAILED, &message, sizeof message, NULL, 0, NULL, 0);
-        } else {
-                (void)frame_send(socket, GUEST_STARTED, NULL, 0, NULL, 0, NULL, 0);
-        }
+                return 0; /* killed at the gate: it never started */
+        if (n != (ssize_t)sizeof failed)
+                return link_send(link, GUEST_STARTED, NULL, 0, NULL, 0);
+        struct guest_exec_failed message = {.errnum = failed};
+        return link_send(link, GUEST_EXEC_FAILED, &message, sizeof message, NULL, 0);
 }

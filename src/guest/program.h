@@ -2,6 +2,7 @@
 /* The program's process: forked by the init, held at the gate, then executed. */
 #pragma once
 
+#include "guest/link.h"
 #include "protocol/failure.h"
 #include "util/strbuf.h"
 
@@ -33,5 +34,5 @@ int program_fork(struct program *program, const struct strbuf *spec, int socket,
 void program_release(struct program *program);
 
 /* Looks whether the execve has happened or failed, and sends STARTED or EXEC_FAILED once. Blocks no longer
- * than that takes. */
-void program_check_started(struct program *program, int socket);
+ * than that takes. 0, or -errno when the channel is broken. */
+int program_check_started(struct program *program, struct link *link);

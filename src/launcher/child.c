@@ -100,13 +100,15 @@ _Noreturn void child_main(const struct launcher_create *create, int guest, int g
         uint64_t steps[6] = {};
         uint32_t degraded = 0;
         uint64_t begun = clock_now();
+        struct link link = {.ops = &socket_link_ops, .in = guest};
 
         /* 1. Whoever made us gone means we go. */
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
         (void)umask(0);
         int r = keep_descriptors(guest, &go, &failure);
         if (r < 0)
-                init_fail(guest, &failure);
+                init_fail(&link, &failure);
+        link.in = KEPT_GUEST;
         wait_for(go, 'm');
         steps[0] = clock_now() - begun;
 
@@ -124,7 +126,7 @@ _Noreturn void child_main(const struct launcher_create *create, int guest, int g
         if (r == 0)
                 r = take_cpus(create, &failure);
         if (r < 0)
-                init_fail(KEPT_GUEST, &failure);
+                init_fail(&link, &failure);
         steps[1] = clock_now() - begun;
 
         /* 3. Not a step further before every limit holds. Only now is our cgroup the one to be the root of
@@ -135,19 +137,21 @@ _Noreturn void child_main(const struct launcher_create *create, int guest, int g
         steps[2] = clock_now() - begun;
         if (unshare(CLONE_NEWCGROUP) < 0 && errno != EINVAL) {
                 (void)failure_set(&failure, errno, NULL, NULL, "making a cgroup namespace");
-                init_fail(KEPT_GUEST, &failure);
+                init_fail(&link, &failure);
         }
 
         /* 4. The init, which gives up everything. */
         (void)umask(022);
         struct init_config config = {
-            .socket = KEPT_GUEST,
+            .link = &link,
+            .die_with_parent = true,
             .lockdown =
                 {
                     .uid = create->uid,
                     .gid = create->gid,
                     .open_files = create->open_files,
                     .capabilities = create->capabilities,
+                    .notify = true,
                     .seccomp = !(create->flags & LAUNCHER_SECCOMP_UNCONFINED),
                     .landlock_optional = create->degraded_allowed & (1U << ENFORCE_LANDLOCK),
                     .groups_optional = create->degraded_allowed & (1U << ENFORCE_GROUPS),
