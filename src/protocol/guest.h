@@ -22,7 +22,8 @@
  *     acknowledged (more is a protocol error), so that the init can read every frame at once and never has
  *     to make the supervisor wait. INPUT_END closes the program's standard input behind what was sent.
  *   - SAMPLE comes at the asked period from GO on, and once more just before EXITED; COUNTS when a count has
- *     changed. Both are left out while more than half of the init's queue waits to be read.
+ *     changed. Both are left out while more than half of the init's queue waits to be read, but not the
+ *     last ones.
  *
  * Neither side trusts the other: sizes are bounded here, and the supervisor checks everything it receives,
  * since the program runs as the same user as the init.

@@ -64,7 +64,7 @@ class Container:
             ["unshare", "--kill-child", "-pfmniu", "sh", "-c", SETUP, "sh", self.root, INIT, str(uid), wrapper],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
         self.input = b""
-        self.output = {0: b"", 1: b""}
+        self.output = {0: bytearray(), 1: bytearray()}
         self.ended = []
         self.taken = 0
         self.log = []
@@ -157,11 +157,18 @@ class Container:
                 self.sample = parse_sample(payload)
         return status
 
+    def init_pid(self):
+        return children_of(self.process.pid)[0]
+
     def init_memory(self):
-        """Resident bytes of the init, and its anonymous part."""
-        children = open(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read().split()
-        status = open(f"/proc/{children[0]}/status").read()
-        return int(status.split("RssAnon:")[1].split()[0]) * 1024
+        """Anonymous resident bytes of the init."""
+        with open(f"/proc/{self.init_pid()}/status", encoding="ascii") as file:
+            return int(file.read().split("RssAnon:")[1].split()[0]) * 1024
+
+
+def children_of(pid):
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+        return file.read().split()
 
 
 def describe_failure(payload):
@@ -261,9 +268,7 @@ class GuestInit(unittest.TestCase):
             self.assertLess(first, 3 << 20)
             container.send(KILL_ALL)
             time.sleep(0.3)  # still unread, it kills
-            children = open(f"/proc/{container.process.pid}/task/{container.process.pid}/children").read().split()
-            init = children[0]
-            self.assertEqual(open(f"/proc/{init}/task/{init}/children").read().split(), [])
+            self.assertEqual(children_of(container.init_pid()), [])
             before = time.monotonic()
             self.assertEqual(os.WTERMSIG(container.finish()), signal.SIGKILL)
             self.assertLess(time.monotonic() - before, 1)
@@ -422,11 +427,6 @@ class GuestInit(unittest.TestCase):
         self.assertEqual(container.output[0], b"ok\n" * 3)
         self.assertIn(b"/usr/f", container.output[1])
 
-    def expect_failure(self, container, word):
-        failure = describe_failure(container.until_failure())
-        self.assertIn(word, failure[3])
-        return failure
-
     def setup_failure(self, container):
         kind, payload = container.receive()
         self.assertEqual(kind, SETUP_FAILED)
@@ -445,7 +445,7 @@ class GuestInit(unittest.TestCase):
             self.assertIn("/usr", self.setup_failure(container)[3])
 
     def test_not_pid_1(self):
-        with Container(wrapper="/bin/sh -c '/init;:'") as container:
+        with Container(wrapper="/usr/bin/setsid --fork --wait") as container:
             failure = self.setup_failure(container)
             self.assertIn("not process 1", failure[3])
             self.assertIn(b"not process 1", container.process.stderr.read())
