@@ -318,7 +318,9 @@ _Noreturn void init_main(const struct init_config *config)
         sigset_t children;
         (void)sigemptyset(&children);
         (void)sigaddset(&children, SIGCHLD);
-        (void)sigprocmask(SIG_SETMASK, &children, NULL);
+        sigset_t blocked = children;
+        (void)sigaddset(&blocked, SIGPIPE); /* a pipe whose reader is gone says so by an error */
+        (void)sigprocmask(SIG_SETMASK, &blocked, NULL);
         init.signals = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
         init.workdir = openat(AT_FDCWD, GUEST_WORKDIR, O_PATH | O_DIRECTORY | O_CLOEXEC);
         if (init.signals < 0 || init.workdir < 0 || !init.payload)

@@ -53,15 +53,16 @@ static int set_limits(const struct lockdown_config *config, struct setup_failure
             {RLIMIT_NICE, 0, "nice"},
         };
         for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
-                struct rlimit limit = {wanted[i].value, wanted[i].value}, now = {};
+                struct rlimit limit = {wanted[i].value, wanted[i].value}, now;
                 if (prlimit(0, wanted[i].resource, &limit, NULL) == 0)
                         continue;
                 /* Higher than we were given: then what we were given. An engine that has set it already may
                  * not let us set it again. */
-                if (prlimit(0, wanted[i].resource, NULL, &now) == 0)
+                if (prlimit(0, wanted[i].resource, NULL, &now) == 0) {
                         limit.rlim_cur = limit.rlim_max = MIN(wanted[i].value, now.rlim_max);
-                if (now.rlim_cur == limit.rlim_cur && now.rlim_max == limit.rlim_max)
-                        continue;
+                        if (now.rlim_cur == limit.rlim_cur && now.rlim_max == limit.rlim_max)
+                                continue;
+                }
                 if (prlimit(0, wanted[i].resource, &limit, NULL) < 0)
                         return failure_set(
                             failure, errno, wanted[i].setting, NULL, "setting a resource limit");

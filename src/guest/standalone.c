@@ -37,7 +37,7 @@ static void take_streams(struct queue *queue)
             dup2(nothing, STDOUT_FILENO) < 0)
                 give_up("keeping the guest channel failed");
         (void)close(nothing);
-        (void)close_range((unsigned)MAX(in, out) + 1, ~0U, 0);
+        (void)fd_close_from(MAX(in, out) + 1);
         for (int fd = STDERR_FILENO + 1; fd < MAX(in, out); fd++)
                 if (fd != in && fd != out)
                         (void)close(fd);
@@ -72,12 +72,23 @@ static void receive_configure(struct queue *queue, struct configuration *configu
                 init_fail(&queue->link, &failure);
 }
 
+/* As the program should find them: whatever the engine ignored is not. Of our own there is only the mask. */
+static void reset_signals(void)
+{
+        for (int number = 1; number < NSIG; number++)
+                (void)signal(number, SIG_DFL); /* fails for KILL and STOP, harmlessly */
+        sigset_t pipes;
+        (void)sigemptyset(&pipes);
+        (void)sigaddset(&pipes, SIGPIPE);
+        (void)sigprocmask(SIG_SETMASK, &pipes, NULL);
+}
+
 int main(void)
 {
         /* 1. Closed to everything else that runs as this user, before anything does. */
         (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
         (void)umask(022);
-        (void)signal(SIGPIPE, SIG_IGN);
+        reset_signals();
         if (chdir("/") < 0)
                 give_up("there is no root directory");
 

@@ -151,8 +151,7 @@ class Container:
         while status is None or len(self.ended) < 2:
             kind, payload = self.receive(timeout)
             if kind == EXITED:
-                status = struct.unpack("<iIQQQ", payload)[0]
-                self.reaped = struct.unpack("<iIQQQ", payload)[1]
+                status, self.reaped, self.killed = struct.unpack("<iIIIQQQ", payload)[:3]
             elif kind == SAMPLE:
                 self.sample = parse_sample(payload)
         return status
@@ -310,7 +309,7 @@ class GuestInit(unittest.TestCase):
             status = container.finish()
             self.assertLess(time.monotonic() - before, 0.5)
             self.assertEqual(os.WTERMSIG(status), signal.SIGKILL)
-            self.assertGreaterEqual(container.reaped, 3)
+            self.assertGreaterEqual(container.killed, 3)
 
     def test_end_takes_background_with_it(self):
         """A daemon that holds the pipes does not keep the run."""
