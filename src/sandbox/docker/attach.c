@@ -6,13 +6,12 @@
 #define HEAD_MAX 16384U
 
 int attach_open(
-    struct attach *attach, struct engine *engine, const char *id, uint32_t tag, size_t max, struct error *err)
+    struct attach *attach, struct engine *engine, const char *id, uint32_t tag, struct error *err)
 {
         attach->engine = engine;
         attach->tag = tag;
         attach->request = (struct strbuf)STRBUF_INIT(4096);
         attach->head = (struct strbuf)STRBUF_INIT(HEAD_MAX);
-        attach->out.max = max;
         attach->buffer = malloc(ATTACH_READ_SIZE);
         const char *host = strstr(engine->endpoint->base_url, "//");
         if (!attach->buffer ||

@@ -36,9 +36,9 @@ struct attach {
         size_t in_size;
 };
 
-/* Begins to attach. `max` bytes may wait to be written. Descriptors go into the engine's epoll set with `tag`. */
+/* Begins to attach. The owner sets out.max, the most bytes that may wait to be written. Descriptors go into the engine's epoll set with `tag`. */
 int attach_open(
-    struct attach *attach, struct engine *engine, const char *id, uint32_t tag, size_t max, struct error *err);
+    struct attach *attach, struct engine *engine, const char *id, uint32_t tag, struct error *err);
 void attach_close(struct attach *attach);
 #define ATTACH_INIT                                                                                         \
         {                                                                                                   \

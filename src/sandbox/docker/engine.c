@@ -323,12 +323,14 @@ void engine_settle(struct engine *engine, unsigned msec)
         uint64_t deadline = clock_now() + msec * NSEC_PER_MSEC;
         while (engine->calls > 0) {
                 uint64_t now = clock_now();
+                struct epoll_event ready;
                 if (now >= deadline)
                         return;
-                (void)curl_multi_poll(engine->multi, NULL, 0, (int)((deadline - now) / NSEC_PER_MSEC) + 1, NULL);
-                int running;
-                (void)curl_multi_perform(engine->multi, &running);
-                engine_process(engine, -1, 0);
+                int n = epoll_wait(engine->epoll, &ready, 1, (int)((deadline - now) / NSEC_PER_MSEC) + 1);
+                if (n > 0 && ready.data.u64 >> 32 == engine->tag)
+                        engine_process(engine, (int)(uint32_t)ready.data.u64, ready.events);
+                else if (n > 0 || (n < 0 && errno != EINTR))
+                        return; /* somebody else's descriptor: not to be waited for here */
         }
 }
 
