@@ -47,7 +47,8 @@ struct container {
         uint32_t uid, gid;
         char cpus[64];
         int epoll;
-        int timer; /* the deadline of a kill, or of draining */
+        int timer; /* the deadline of a kill, or of draining; or it only wakes */
+        bool woken;
 
         enum docker_step step;
         bool built;    /* the derived image was made just now: do not try twice */

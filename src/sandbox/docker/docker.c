@@ -64,11 +64,13 @@ static void set_timer(int timer, uint64_t nsec)
 
 void container_set_timer(struct container *c, unsigned msec)
 {
+        c->woken = false;
         set_timer(c->timer, msec * NSEC_PER_MSEC);
 }
 
 void container_wake(struct container *c)
 {
+        c->woken = true;
         set_timer(c->timer, 1);
 }
 

@@ -153,8 +153,10 @@ static void on_timer(struct container *c)
         uint64_t expirations;
         if (read(c->timer, &expirations, sizeof expirations) < 0)
                 return;
-        if (c->destroying || c->lost)
+        if (c->woken || c->destroying || c->lost) {
+                c->woken = false;
                 return;
+        }
         if (!c->exited) {
                 setup_kill(c);
                 return;
