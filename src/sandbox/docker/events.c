@@ -207,11 +207,12 @@ int container_next(struct container *c, struct container_event *event, struct er
                 return 0;
         }
         for (;;) {
-                if (tell_destroyed(c, event) || tell_gate(c, event))
+                if (tell_destroyed(c, event))
                         return 0;
                 if (!c->destroying && take_pieces(c, event) > 0 && event->type != CONTAINER_NOTHING)
                         return 0;
-                if (tell_noted(c, event))
+                /* Only now: what has just been taken may be what was missing. */
+                if (tell_gate(c, event) || tell_noted(c, event))
                         return 0;
                 if (c->attach.state == ATTACH_ENDED)
                         on_attach_ended(c);
