@@ -479,7 +479,7 @@ static void run_container(struct run *run)
         result->has_cleanup = true;
         if (!run->destroyed && !result->leftover)
                 result->leftover =
-                    strdup("teardown did not end within 1 s; `mai-sandbox prune` finishes it");
+                    strdup("teardown did not end in time; `mai-sandbox prune` finishes it");
         container_manager_release(run->manager, &run->managed, result->cleanup_complete);
 }
 

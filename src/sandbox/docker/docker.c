@@ -13,6 +13,8 @@
 
 /* The init's and the runtime's complaints that are kept. */
 #define COMPLAINTS_MAX 4096U
+/* An engine removes a container in 0.3 s, and in several when the machine is busy. */
+#define DESTROY_MSEC 10000U
 /* A container that is freed before it was removed holds up its caller no longer than this. */
 #define FREE_MSEC 3000U
 /* Samples may be late by so much before they count as missing. */
@@ -230,6 +232,7 @@ static int docker_fd(const struct container *c)
 }
 
 static const struct container_ops docker_container = {
+    .destroy_msec = DESTROY_MSEC,
     .create = docker_create,
     .fd = docker_fd,
     .next = container_next,
