@@ -113,7 +113,7 @@ static bool allowed_terms(const struct seccomp_rule *rule, struct terms *allowed
 
 /* Beyond the table, for the init: see the header. */
 static const char *const init_calls[] = {"seccomp", "landlock_create_ruleset", "landlock_add_rule",
-    "landlock_restrict_self", "setrlimit", "prlimit64"};
+    "landlock_restrict_self", "setrlimit", "prlimit64", "sched_setaffinity"};
 static const uint32_t init_prctls[] = {PR_CAPBSET_DROP, PR_CAP_AMBIENT};
 
 static bool needed_by_init(const char *name)

@@ -5,7 +5,7 @@
  * allows, and what the init needs to load it.
  *
  * Where they differ (tests/unit/test-docker-profile.c compares them call by call):
- *   - seccomp(2), landlock_*(2), setting RLIMIT_CORE and any limit of process 1, and the options of prctl(2)
+ *   - seccomp(2), landlock_*(2), setting RLIMIT_CORE and any limit of process 1, CPU masks, and the options of prctl(2)
  *     that drop capabilities are allowed here: the init needs them before its own filter is in force;
  *   - everything refused is EPERM here. Of two filters that both refuse, the newer one's error number counts,
  *     so programs see the native one;
