@@ -48,7 +48,7 @@ static bool tell_noted(struct container *c, struct container_event *event)
                 c->stream_ended[0] = c->stream_ended[1] = true;
                 event->type = CONTAINER_EXITED;
                 event->exited.wait_status = c->end_status;
-                event->exited.reaped = 0;
+                event->exited.reaped = event->exited.killed = 0;
                 return true;
         }
         if (c->exited && !c->output_ended && c->stream_ended[0] && c->stream_ended[1]) {

@@ -76,6 +76,7 @@ static int on_exited(struct container *c, const struct received_frame *frame, st
         event->type = CONTAINER_EXITED;
         event->exited.wait_status = exited.wait_status;
         event->exited.reaped = exited.reaped;
+        event->exited.killed = exited.killed;
         return 0;
 }
 

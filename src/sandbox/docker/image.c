@@ -6,12 +6,13 @@
 
 #define TAR_BLOCK 512U
 
-extern const char embedded_init[], embedded_init_end[];
+extern const char embedded_init[];
+extern const uint64_t embedded_init_size;
 
 void image_init_program(const void **ret_data, size_t *ret_size)
 {
         *ret_data = embedded_init;
-        *ret_size = (size_t)(embedded_init_end - embedded_init);
+        *ret_size = (size_t)embedded_init_size;
 }
 
 void image_derived_name(const char *base_id, char *ret, size_t size)
