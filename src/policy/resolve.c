@@ -384,8 +384,8 @@ int policy_resolve(const struct policy *policy, const struct policy_request *req
                 return r;
         policy_level_limits(policy, res.level, &res.host, res.limits);
 
-        static int (*const steps[])(struct resolution * res) = {
-            request_limits, choose_backend, choose_image, merge_environment, allow_degraded, fill_identity, fill_engine};
+        static int (*const steps[])(struct resolution * res) = {request_limits, choose_backend, choose_image,
+            merge_environment, allow_degraded, fill_identity, fill_engine};
         for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
                 r = steps[i](&res);
                 if (r < 0)

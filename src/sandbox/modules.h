@@ -4,5 +4,6 @@
 
 #include "sandbox/backend.h"
 
-/* The Docker backend, loaded now if it was not. Never NULL: one that can't be loaded says why when it is opened. */
+/* The Docker backend, loaded now if it was not. Never NULL: one that can't be loaded says why when it is
+ * opened. */
 const struct backend_ops *docker_backend_load(void);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The profile that a Docker engine gets, evaluated as libseccomp does, against the native filter, run
- * instruction by instruction: every call of the table, with many arguments. What the native one allows must be
- * allowed, and what is allowed beyond it must be named here.
+ * instruction by instruction: every call of the table, with many arguments. What the native one allows must
+ * be allowed, and what is allowed beyond it must be named here.
  */
 #include "sandbox/docker/profile.h"
 #include "seccomp/table.h"
@@ -135,16 +135,17 @@ static void compare(const struct profile *profile, const struct seccomp_call *ca
         bool engine = profile_allows(profile, call->name, args);
         if (native == engine || (engine && named_difference(call->name, args)))
                 return;
-        fail_msg("%s(0x%llx, 0x%llx, 0x%llx): native %s, engine %s", call->name,
-            (unsigned long long)args[0], (unsigned long long)args[1], (unsigned long long)args[2],
-            native ? "allows" : "refuses", engine ? "allows" : "refuses");
+        fail_msg("%s(0x%llx, 0x%llx, 0x%llx): native %s, engine %s", call->name, (unsigned long long)args[0],
+            (unsigned long long)args[1], (unsigned long long)args[2], native ? "allows" : "refuses",
+            engine ? "allows" : "refuses");
 }
 
-/* What rules look for, neighbours of it, and all of that with something in the half that the kernel drops. */
-static const uint64_t interesting[] = {0, 1, 2, 3, 4, 5, 6, 7, 10, 16, 17, 23, 24, 38, 40, 47, 0x80001, 0x801,
-    0x1000, 0x2000, 0x8000, 0xc000, 0x6000, 0x81a4, 0x20000, 0x10000000, 0x2000000, 0x7e020000, 0x3d0f00,
-    0x5401, 0x5412, 0x541b, 0x80086601, 0x53564d41, 0xffffffff, UINT64_C(0x100000000), UINT64_C(0x100000001),
-    UINT64_C(0x10000000a), UINT64_C(0x7fff00005401), UINT64_MAX};
+/* What rules look for, neighbours of it, and all of that with something in the half that the kernel drops.
+ */
+static const uint64_t interesting[] = {0, 1, 2, 3, 4, 5, 6, 7, 10, 16, 17, 23, 24, 38, 40, 47, 0x80001,
+    0x801, 0x1000, 0x2000, 0x8000, 0xc000, 0x6000, 0x81a4, 0x20000, 0x10000000, 0x2000000, 0x7e020000,
+    0x3d0f00, 0x5401, 0x5412, 0x541b, 0x80086601, 0x53564d41, 0xffffffff, UINT64_C(0x100000000),
+    UINT64_C(0x100000001), UINT64_C(0x10000000a), UINT64_C(0x7fff00005401), UINT64_MAX};
 
 static void compare_many(const struct profile *profile, const struct seccomp_call *call)
 {

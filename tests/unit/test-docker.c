@@ -16,7 +16,8 @@
 
 /* ---- The multiplexed stream ---- */
 
-static const char pieces[] = "\1\0\0\0\0\0\0\5hello\2\0\0\0\0\0\0\3err\1\0\0\0\0\0\0\0\1\0\0\0\0\0\0\6 world";
+static const char pieces[] =
+    "\1\0\0\0\0\0\0\5hello\2\0\0\0\0\0\0\3err\1\0\0\0\0\0\0\0\1\0\0\0\0\0\0\6 world";
 
 /* Fed in steps of `step` bytes: both streams come out whole. */
 static void demux_in_steps(size_t step)
@@ -57,8 +58,7 @@ static void demux_refuses_other_data(void **state)
                 const char *data = bad[i], *part;
                 size_t size = 9, part_size;
                 enum demux_stream stream;
-                assert_int_equal(
-                    demux_next(&demux, &data, &size, &stream, &part, &part_size), -EBADMSG);
+                assert_int_equal(demux_next(&demux, &data, &size, &stream, &part, &part_size), -EBADMSG);
         }
 }
 
@@ -225,8 +225,11 @@ static json_t *create_request(void)
             .read_only = true,
             .no_new_privileges = true,
         };
-        const struct docker_identity identity = {
-            .id = "0123456789abcdef0123456789abcdef", .uid = 70000, .gid = 70000, .image = "x:1", .cpus = "0-1"};
+        const struct docker_identity identity = {.id = "0123456789abcdef0123456789abcdef",
+            .uid = 70000,
+            .gid = 70000,
+            .image = "x:1",
+            .cpus = "0-1"};
         return docker_create_request(&spec, &identity);
 }
 
@@ -238,8 +241,8 @@ static void requests_ask_for_every_wall(void **state)
         static const struct {
                 const char *member;
                 json_int_t value;
-        } numbers[] = {{"Memory", 64 << 20}, {"MemorySwap", 64 << 20}, {"PidsLimit", 21},
-            {"NanoCpus", 1500000000}};
+        } numbers[] = {
+            {"Memory", 64 << 20}, {"MemorySwap", 64 << 20}, {"PidsLimit", 21}, {"NanoCpus", 1500000000}};
         for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
                 assert_int_equal(
                     json_integer_value(json_object_get(host, numbers[i].member)), numbers[i].value);
@@ -256,8 +259,7 @@ static void requests_ask_for_every_wall(void **state)
         assert_true(json_is_false(json_object_get(host, "Privileged")));
         assert_true(json_is_false(json_object_get(host, "OomKillDisable")));
         assert_string_equal(json_string_value(json_object_get(request, "User")), "70000:70000");
-        const char *mount =
-            json_string_value(json_object_get(json_object_get(host, "Tmpfs"), "/dev/shm"));
+        const char *mount = json_string_value(json_object_get(json_object_get(host, "Tmpfs"), "/dev/shm"));
         assert_non_null(strstr(mount, "size=8388608"));
         assert_non_null(strstr(mount, "nr_inodes=116"));
         const json_t *options = json_object_get(host, "SecurityOpt");

@@ -88,8 +88,7 @@ static int check_connected(struct attach *attach, struct error *err)
         curl_socket_t fd = CURL_SOCKET_BAD;
         if (curl_easy_getinfo(attach->easy, CURLINFO_ACTIVESOCKET, &fd) != CURLE_OK || fd == CURL_SOCKET_BAD)
                 return 0;
-        struct epoll_event event = {
-            .events = EPOLLIN | EPOLLOUT, .data.u64 = (uint64_t)attach->tag << 32};
+        struct epoll_event event = {.events = EPOLLIN | EPOLLOUT, .data.u64 = (uint64_t)attach->tag << 32};
         if (epoll_ctl(attach->engine->epoll, EPOLL_CTL_ADD, fd, &event) < 0)
                 return error_set(err, ERROR_BACKEND, errno, NULL, "watching the container's streams");
         attach->socket = fd;
@@ -171,16 +170,17 @@ int attach_process(struct attach *attach, struct error *err)
         return r < 0 ? r : 0;
 }
 
-int attach_read(struct attach *attach, enum demux_stream *ret_stream, const char **ret_data, size_t *ret_size,
-    struct error *err)
+int attach_read(struct attach *attach, enum demux_stream *ret_stream, const char **ret_data,
+    size_t *ret_size, struct error *err)
 {
         if (attach->state != ATTACH_OPEN)
                 return 0;
         for (;;) {
-                int r = demux_next(&attach->demux, &attach->in, &attach->in_size, ret_stream, ret_data, ret_size);
+                int r = demux_next(
+                    &attach->demux, &attach->in, &attach->in_size, ret_stream, ret_data, ret_size);
                 if (r < 0)
-                        return error_set(err, ERROR_BACKEND, -r, NULL,
-                            "docker: the engine sent a malformed stream");
+                        return error_set(
+                            err, ERROR_BACKEND, -r, NULL, "docker: the engine sent a malformed stream");
                 if (r > 0)
                         return r;
                 r = receive(attach, err);

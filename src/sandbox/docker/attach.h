@@ -36,7 +36,8 @@ struct attach {
         size_t in_size;
 };
 
-/* Begins to attach. The owner sets out.max, the most bytes that may wait to be written. Descriptors go into the engine's epoll set with `tag`. */
+/* Begins to attach. The owner sets out.max, the most bytes that may wait to be written. Descriptors go into
+ * the engine's epoll set with `tag`. */
 int attach_open(
     struct attach *attach, struct engine *engine, const char *id, uint32_t tag, struct error *err);
 void attach_close(struct attach *attach);
@@ -53,6 +54,7 @@ size_t attach_backlog(const struct attach *attach);
 /* Moves on: connects, sends what waits. 0 or -errno with the error. Call when its descriptor is ready. */
 int attach_process(struct attach *attach, struct error *err);
 
-/* 1: *ret_data is something of *ret_stream, valid until the next call; 0: nothing now, or at the end (state); -errno. */
-int attach_read(struct attach *attach, enum demux_stream *ret_stream, const char **ret_data, size_t *ret_size,
-    struct error *err);
+/* 1: *ret_data is something of *ret_stream, valid until the next call; 0: nothing now, or at the end
+ * (state); -errno. */
+int attach_read(struct attach *attach, enum demux_stream *ret_stream, const char **ret_data,
+    size_t *ret_size, struct error *err);

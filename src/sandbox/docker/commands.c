@@ -72,8 +72,7 @@ int commands_configure(struct container *c, struct error *err)
 int container_put_file(
     struct container *c, const char *path, unsigned mode, const void *data, size_t size, struct error *err)
 {
-        const struct guest_put_file head = {
-            .size = size, .mode = mode, .path_size = (uint32_t)strlen(path)};
+        const struct guest_put_file head = {.size = size, .mode = mode, .path_size = (uint32_t)strlen(path)};
         int r = tell(c, GUEST_PUT_FILE, &head, sizeof head, path, head.path_size, err);
         for (size_t at = 0; at < size && r == 0; at += GUEST_DATA_CHUNK)
                 r = tell(c, GUEST_PUT_DATA, (const char *)data + at,
@@ -116,12 +115,10 @@ int container_execute(struct container *c, const struct exec_spec *exec, struct 
                 c->input_buffer = malloc(GUEST_OUTPUT_MAX);
                 if (c->input < 0 || !c->input_buffer)
                         return error_set(err, ERROR_BACKEND, errno, NULL, "preparing the program's input");
-                const struct epoll_event event = {
+                struct epoll_event event = {
                     .events = EPOLLIN | EPOLLONESHOT, .data.u64 = (uint64_t)SOURCE_INPUT << 32};
                 /* Plain files can't be waited for, nor need they be. */
-                c->input_polled =
-                    epoll_ctl(c->epoll, EPOLL_CTL_ADD, c->input, (struct epoll_event *)&event) == 0;
-                c->input_watched = c->input_polled;
+                c->input_polled = epoll_ctl(c->epoll, EPOLL_CTL_ADD, c->input, &event) == 0;
         }
         commands_pump_input(c);
         return 0;

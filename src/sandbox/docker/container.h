@@ -51,10 +51,10 @@ struct container {
         bool woken;
 
         enum docker_step step;
-        bool built;    /* the derived image was made just now: do not try twice */
+        bool built; /* the derived image was made just now: do not try twice */
         bool told_failure;
-        bool failed;   /* an error is to be told */
-        bool created;  /* the engine has it: there is something to remove */
+        bool failed;  /* an error is to be told */
+        bool created; /* the engine has it: there is something to remove */
         char base_id[DOCKER_DIGEST_SIZE];
         char derived[128];
         char *inspected; /* the engine's account of the running container, JSON */
@@ -63,12 +63,14 @@ struct container {
         struct frame_reader reader;
         const char *piece; /* of the container's output that is still to be taken apart */
         size_t piece_size;
-        struct strbuf complaints; /* what the container wrote to standard error: the runtime's, or the init's */
+        struct strbuf
+            complaints; /* what the container wrote to standard error: the runtime's, or the init's */
         struct evidence evidence;
         struct guest_evidence *guest_evidence;
         struct guest_sample sample;
         uint64_t sampled_at; /* 0: not yet */
-        bool told_created, told_gate, started, exited, output_ended, lost, destroying, removing, destroyed, killed;
+        bool told_created, told_gate, started, exited, output_ended, lost, destroying, removing, destroyed,
+            killed;
         bool stream_ended[2], discarded[2];
         bool vanished_asked; /* the container's end is being looked into */
         bool told_end;
@@ -76,7 +78,7 @@ struct container {
         bool has_end;
         bool removed_complete;
         char leftover[256];
-        uint64_t oom_kills, forks_refused;             /* as the guest says */
+        uint64_t oom_kills, forks_refused; /* as the guest says */
         uint64_t told_oom_kills, told_forks_refused;
         char *file; /* content of the file being received, with its path in front */
         size_t file_size, file_have, file_path_size;
@@ -84,7 +86,7 @@ struct container {
 
         /* The program's standard input on its way in */
         int input; /* our own descriptor of it, -1: none or at its end */
-        bool input_begun, input_polled, input_watched, input_end_sent;
+        bool input_begun, input_polled, input_end_sent;
         uint64_t input_sent, input_taken;
         char *input_buffer;
 };
@@ -126,5 +128,7 @@ int container_destroy(struct container *c);
 /* Sends standard input as far as the window and its source allow. */
 void commands_pump_input(struct container *c);
 
+/* events.c: FAILED or LOST, with what c->error says. Returns 0. */
+int container_tell_failure(struct container *c, struct container_event *event);
 /* events.c: see struct container_ops. */
 int container_next(struct container *c, struct container_event *event, struct error *err);

@@ -113,7 +113,8 @@ static struct container *docker_free(struct container *c)
         return NULL;
 }
 
-/* Which CPUs, in the engine's notation: the fewest that cpu_count asks for, spread over containers by slot. */
+/* Which CPUs, in the engine's notation: the fewest that cpu_count asks for, spread over containers by slot.
+ */
 static void choose_cpus(double cpu_count, unsigned slot, bool local, char *ret, size_t size)
 {
         cpu_set_t ours;

@@ -89,7 +89,7 @@ int endpoint_find(const char *host, struct endpoint *ret, struct error *err)
 {
         _cleanup_(endpoint_clear) struct endpoint endpoint = {};
         const char *environment = getenv("DOCKER_HOST");
-        const char *text = host && host[0] ? host
+        const char *text = host && host[0]                 ? host
                            : environment && environment[0] ? environment
                                                            : "unix://" DEFAULT_SOCKET;
         static const char unix_prefix[] = "unix://", tcp_prefix[] = "tcp://";

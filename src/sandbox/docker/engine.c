@@ -156,15 +156,14 @@ static bool prepare(struct call *call, const struct engine_request *request)
         if (!call->easy)
                 return false;
         CURL *easy = call->easy;
-        bool good =
-            curl_easy_setopt(easy, CURLOPT_URL, strbuf_text(&url)) == CURLE_OK &&
-            curl_easy_setopt(easy, CURLOPT_PRIVATE, call) == CURLE_OK &&
-            curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body) == CURLE_OK &&
-            curl_easy_setopt(easy, CURLOPT_WRITEDATA, call) == CURLE_OK &&
-            curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_head) == CURLE_OK &&
-            curl_easy_setopt(easy, CURLOPT_HEADERDATA, call) == CURLE_OK &&
-            curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS,
-                request->limit_msec > 0 ? request->limit_msec : ENGINE_CALL_MSEC) == CURLE_OK;
+        bool good = curl_easy_setopt(easy, CURLOPT_URL, strbuf_text(&url)) == CURLE_OK &&
+                    curl_easy_setopt(easy, CURLOPT_PRIVATE, call) == CURLE_OK &&
+                    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body) == CURLE_OK &&
+                    curl_easy_setopt(easy, CURLOPT_WRITEDATA, call) == CURLE_OK &&
+                    curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_head) == CURLE_OK &&
+                    curl_easy_setopt(easy, CURLOPT_HEADERDATA, call) == CURLE_OK &&
+                    curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS,
+                        request->limit_msec > 0 ? request->limit_msec : ENGINE_CALL_MSEC) == CURLE_OK;
         if (good && (request->body || strcmp(request->method, "POST") == 0)) {
                 char type[128];
                 (void)snprintf(type, sizeof type, "Content-Type: %s",
@@ -224,7 +223,8 @@ int engine_transfer_failed(CURL *easy, CURLcode code, const struct endpoint *end
                     "start the Docker engine, or set docker.host or DOCKER_HOST to where it listens",
                     "docker: no engine listens on %s", where);
         case CURLE_OPERATION_TIMEDOUT:
-                return error_set(err, ERROR_BACKEND, ETIMEDOUT, "see whether the engine is overloaded or hangs",
+                return error_set(err, ERROR_BACKEND, ETIMEDOUT,
+                    "see whether the engine is overloaded or hangs",
                     "docker: the engine at %s does not answer", where);
         case CURLE_OUT_OF_MEMORY:
                 return error_oom(err);
@@ -248,7 +248,8 @@ int engine_refusal(int status, const char *body, size_t size, const char *what, 
         /* What is not JSON may be a proxy's page, or any server: its start says which. */
         char plain[256] = "";
         if (!message) {
-                (void)snprintf(plain, sizeof plain, "%.*s", (int)MIN(size, sizeof plain - 1), body ? body : "");
+                (void)snprintf(
+                    plain, sizeof plain, "%.*s", (int)MIN(size, sizeof plain - 1), body ? body : "");
                 for (char *at = plain; *at; at++)
                         if ((unsigned char)*at < ' ' || *at == 0x7f)
                                 *at = ' ';

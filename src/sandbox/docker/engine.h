@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Calls of the Docker Engine API, over libcurl, without waiting: a call is begun, and its end is told
- * through a function from engine_process(). All its descriptors are in one epoll set, the caller's; every call has
- * a time limit.
+ * through a function from engine_process(). All its descriptors are in one epoll set, the caller's; every
+ * call has a time limit.
  *
  * One engine object serves one container and one thread. Closing it abandons the calls that are under way.
  */
@@ -27,8 +27,8 @@ struct engine {
         CURLM *multi;
         int epoll;
         uint32_t tag;
-        int timer;    /* libcurl's time-outs */
-        unsigned api; /* the minor version spoken, 1.`api`; 0: not known yet */
+        int timer;          /* libcurl's time-outs */
+        unsigned api;       /* the minor version spoken, 1.`api`; 0: not known yet */
         unsigned calls;     /* under way */
         struct call *first; /* they */
 };
@@ -37,7 +37,7 @@ struct engine_reply {
         int status; /* HTTP; 0: there was no answer, and `error` says why */
         const char *body;
         size_t size;
-        unsigned api; /* minor version that the engine names in its answer's head, or 0 */
+        unsigned api;        /* minor version that the engine names in its answer's head, or 0 */
         struct error *error; /* set when status is 0; the receiver may move it out */
 };
 
@@ -69,7 +69,8 @@ void engine_close(struct engine *engine);
 
 int engine_call(struct engine *engine, const struct engine_request *request, struct error *err);
 
-/* A descriptor with the tag is ready (`fd`, and epoll's events), or `fd` is -1: only time may have passed. */
+/* A descriptor with the tag is ready (`fd`, and epoll's events), or `fd` is -1: only time may have passed.
+ */
 void engine_process(struct engine *engine, int fd, uint32_t events);
 
 /* Waits for at most `msec` until no call is under way. For teardown and small tools only. */

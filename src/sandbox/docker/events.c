@@ -5,10 +5,11 @@
 #include <signal.h>
 #include <sys/epoll.h>
 
-static int tell_failure(struct container *c, struct container_event *event)
+int container_tell_failure(struct container *c, struct container_event *event)
 {
         if (c->error.code == ERROR_NONE)
-                (void)error_set(&c->error, ERROR_BACKEND, 0, NULL, "docker: the container ended unexpectedly");
+                (void)error_set(
+                    &c->error, ERROR_BACKEND, 0, NULL, "docker: the container ended unexpectedly");
         c->lost = true;
         c->told_failure = true;
         event->type = c->started ? CONTAINER_LOST : CONTAINER_FAILED;
@@ -40,7 +41,7 @@ static bool tell_noted(struct container *c, struct container_event *event)
                 return true;
         }
         if (c->failed && !c->told_failure && !c->destroying) {
-                (void)tell_failure(c, event);
+                (void)container_tell_failure(c, event);
                 return true;
         }
         if (c->has_end && !c->exited) {
@@ -67,7 +68,7 @@ static bool tell_gate(struct container *c, struct container_event *event)
         c->told_gate = true;
         if (evidence_gather(c, &c->error) < 0) {
                 c->failed = true;
-                (void)tell_failure(c, event);
+                (void)container_tell_failure(c, event);
                 return true;
         }
         event->type = CONTAINER_AT_GATE;
@@ -81,8 +82,8 @@ static void protocol_error(struct container *c, int r)
         if (r == -ENOMEM)
                 (void)error_oom(&err);
         else
-                (void)error_set(
-                    &err, ERROR_BACKEND, EBADMSG, NULL, "docker: the container's init sent a malformed message");
+                (void)error_set(&err, ERROR_BACKEND, EBADMSG, NULL,
+                    "docker: the container's init sent a malformed message");
         container_fail(c, &err);
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What holds for a container of an engine, from three witnesses: the engine's own account (inspect), the init
- * (which reads the kernel's files inside, before any code of the user's runs), and, where the engine is on this
- * machine, the kernel's account of the init as seen from outside. Where two speak of one thing they must agree.
+ * What holds for a container of an engine, from three witnesses: the engine's own account (inspect), the
+ * init (which reads the kernel's files inside, before any code of the user's runs), and, where the engine is
+ * on this machine, the kernel's account of the init as seen from outside. Where two speak of one thing they
+ * must agree.
  */
 #include "sandbox/docker/container.h"
 
@@ -17,11 +18,11 @@
 static const char mismatch_hint[] = "nothing was run; see whether the engine or its runtime supports this";
 #define MISMATCH(err, ...) error_set(err, ERROR_MISMATCH, 0, mismatch_hint, __VA_ARGS__)
 
-static const char *const from_engine[] = {
-    "read_only_root", "limits", "network", "image", "runtime", NULL};
+static const char *const from_engine[] = {"read_only_root", "limits", "network", "image", "runtime", NULL};
 static const char *const from_guest[] = {"uid", "gid", "groups", "capabilities", "no_new_privs", "seccomp",
     "landlock_abi", "namespaces", "read_only_root", "cgroup", "limits", "network", NULL};
-static const char *const from_kernel[] = {"namespaces", "host_uid", "capabilities", "no_new_privs", "seccomp", NULL};
+static const char *const from_kernel[] = {
+    "namespaces", "host_uid", "capabilities", "no_new_privs", "seccomp", NULL};
 
 /* ---- The engine ---- */
 
@@ -75,7 +76,8 @@ static int check_words(const json_t *config, struct error *err)
 
 static int check_emptiness(const json_t *account, const json_t *config, struct error *err)
 {
-        static const char *const empty[] = {"Binds", "Devices", "VolumesFrom", "Links", "GroupAdd", "Mounts"};
+        static const char *const empty[] = {
+            "Binds", "Devices", "VolumesFrom", "Links", "GroupAdd", "Mounts"};
         for (size_t i = 0; i < ARRAY_SIZE(empty); i++)
                 if (json_array_size(json_object_get(config, empty[i])) > 0)
                         return MISMATCH(err, "docker: the engine gave the container %s", empty[i]);
@@ -157,7 +159,8 @@ static int take_mounts(struct container *c, const struct guest_evidence *g, stru
                         (GUEST_MOUNT_TMPFS | GUEST_MOUNT_NOSUID | GUEST_MOUNT_NODEV) ||
                     mount->flags & (GUEST_MOUNT_READ_ONLY | GUEST_MOUNT_MISSING | GUEST_MOUNT_UNWRITABLE |
                                        GUEST_MOUNT_NOEXEC))
-                        return MISMATCH(err, "disk_limit: %s is not the file system that was asked for (0x%x)",
+                        return MISMATCH(err,
+                            "disk_limit: %s is not the file system that was asked for (0x%x)",
                             docker_writable[i], mount->flags);
                 if (mount->bytes == 0 || mount->bytes > limits->disk_limit + 65536)
                         return MISMATCH(err, "disk_limit: the policy says %llu, %s has %llu",
@@ -270,16 +273,17 @@ static uint64_t status_number(const char *text, const char *key, int base)
 }
 
 /*
- * The init as seen from outside. Its pid may mean nothing here (the engine, or we, may be in a pid namespace of
- * their own), so a process that is not in the container's namespaces is taken for somebody else, and the kernel then is
- * no witness.
+ * The init as seen from outside. Its pid may mean nothing here (the engine, or we, may be in a pid namespace
+ * of their own), so a process that is not in the container's namespaces is taken for somebody else, and the
+ * kernel then is no witness.
  */
 static int ask_kernel(struct container *c, const json_t *account, struct error *err)
 {
         struct evidence *e = &c->evidence;
         _cleanup_(closep) int self = open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC);
         if (!c->endpoint.socket_path || self < 0 || !read_namespaces(self, e->host_namespaces)) {
-                memset(e->host_namespaces, 0, sizeof e->host_namespaces); /* another machine's: not comparable */
+                memset(e->host_namespaces, 0,
+                    sizeof e->host_namespaces); /* another machine's: not comparable */
                 return 0;
         }
         json_int_t pid = json_integer_value(json_object_get(json_object_get(account, "State"), "Pid"));
@@ -306,9 +310,10 @@ static int ask_kernel(struct container *c, const json_t *account, struct error *
         for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
                 uint64_t kernel = status_number(text, words[i].key, words[i].base);
                 if (kernel != words[i].guest)
-                        return MISMATCH(err, "docker: of %.*s the kernel says %llx, the container's init %llx",
-                            (int)strcspn(words[i].key + 1, ":"), words[i].key + 1, (unsigned long long)kernel,
-                            (unsigned long long)words[i].guest);
+                        return MISMATCH(err,
+                            "docker: of %.*s the kernel says %llx, the container's init %llx",
+                            (int)strcspn(words[i].key + 1, ":"), words[i].key + 1,
+                            (unsigned long long)kernel, (unsigned long long)words[i].guest);
         }
         memcpy(e->kernel_says, from_kernel, sizeof from_kernel);
         return 0;
@@ -330,8 +335,7 @@ int evidence_gather(struct container *c, struct error *err)
         json_decref(account);
         if (r < 0)
                 return r;
-        (void)snprintf(
-            c->evidence.cgroup_path, sizeof c->evidence.cgroup_path, "%s", c->name);
+        (void)snprintf(c->evidence.cgroup_path, sizeof c->evidence.cgroup_path, "%s", c->name);
         memcpy(c->evidence.engine_says, from_engine, sizeof from_engine);
         memcpy(c->evidence.guest_says, from_guest, sizeof from_guest);
         return 0;

@@ -11,15 +11,6 @@
  */
 #define DRAIN_DEADLINE_MSEC 400
 
-static int tell_failure(struct container *c, struct container_event *event)
-{
-        c->lost = true;
-        c->told_failure = true;
-        event->type = c->started ? CONTAINER_LOST : CONTAINER_FAILED;
-        event->error = &c->error;
-        return 0;
-}
-
 static int on_ready(struct container *c, const struct received_frame *frame, struct container_event *event)
 {
         struct guest_ready ready;
@@ -35,7 +26,8 @@ static int on_at_gate(struct container *c, const struct received_frame *frame, s
         return 0; /* EVIDENCE follows */
 }
 
-static int on_evidence(struct container *c, const struct received_frame *frame, struct container_event *event)
+static int on_evidence(
+    struct container *c, const struct received_frame *frame, struct container_event *event)
 {
         if (c->guest_evidence)
                 return -EBADMSG;
@@ -145,7 +137,7 @@ static int on_setup_failed(
         struct setup_failure failure;
         memcpy(&failure, frame->payload, sizeof failure);
         (void)failure_to_error(&failure, &c->error);
-        return tell_failure(c, event);
+        return container_tell_failure(c, event);
 }
 
 /* ---- Files ---- */
@@ -261,8 +253,8 @@ int guest_take_frame(struct container *c, const struct received_frame *frame, st
 {
         for (size_t i = 0; i < ARRAY_SIZE(frames); i++)
                 if (frames[i].type == frame->type) {
-                        bool fits = frames[i].more ? frame->size >= frames[i].size
-                                                   : frame->size == frames[i].size;
+                        bool fits =
+                            frames[i].more ? frame->size >= frames[i].size : frame->size == frames[i].size;
                         return fits ? frames[i].take(c, frame, event) : -EBADMSG;
                 }
         return -EBADMSG;

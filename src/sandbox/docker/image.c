@@ -107,8 +107,8 @@ int image_answer_error(const char *body, size_t size, const char *what, struct e
                         break; /* white space at the end, or cut off */
                 const char *message = json_string_value(json_object_get(line, "error"));
                 if (message)
-                        r = error_set(err, ERROR_IMAGE, 0, NULL, "docker: %s: the engine says: %.1000s", what,
-                            message);
+                        r = error_set(err, ERROR_IMAGE, 0, NULL, "docker: %s: the engine says: %.1000s",
+                            what, message);
                 at += (size_t)state.position;
                 json_decref(line);
         }

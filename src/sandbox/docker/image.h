@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The image that containers are really made of: the base image and one layer with our init. It is named after
- * both, so it is made once, and again only when either changes.
+ * The image that containers are really made of: the base image and one layer with our init. It is named
+ * after both, so it is made once, and again only when either changes.
  */
 #pragma once
 
@@ -29,5 +29,6 @@ int image_check(const json_t *answer, const char *name, struct error *err);
 /* The build context, a tar archive. 0 or -ENOMEM. */
 int image_context(const char *base_id, struct strbuf *ret);
 
-/* The first error in the answer to a build or pull, one JSON object after another; -errno with it, else 0. */
+/* The first error in the answer to a build or pull, one JSON object after another; -errno with it, else 0.
+ */
 int image_answer_error(const char *body, size_t size, const char *what, struct error *err);

@@ -56,7 +56,8 @@ static size_t alternatives(const struct seccomp_test *test, bool holds, struct m
 }
 
 /* Every term of `from` with every alternative. False: too many. */
-static bool multiply(const struct terms *from, const struct seccomp_test *test, bool holds, struct terms *into)
+static bool multiply(
+    const struct terms *from, const struct seccomp_test *test, bool holds, struct terms *into)
 {
         struct masked ways[64];
         size_t count = alternatives(test, holds, ways);
@@ -82,8 +83,8 @@ static bool append(struct terms *to, const struct terms *from)
 }
 
 /*
- * When a rule allows. Clauses are tried in order: what a refusing clause takes is missing from all behind it;
- * what an allowing one takes need not be, since allowed twice is allowed.
+ * When a rule allows. Clauses are tried in order: what a refusing clause takes is missing from all behind
+ * it; what an allowing one takes need not be, since allowed twice is allowed.
  */
 static bool allowed_terms(const struct seccomp_rule *rule, struct terms *allowed)
 {
@@ -138,14 +139,14 @@ static bool add_term(json_t *rules, const char *name, const struct term *term)
         for (unsigned i = 0; i < ARGUMENTS && good; i++) {
                 struct masked condition = term->arguments[i];
                 if (condition.mask == UINT64_MAX) /* beyond what JSON's integers hold here */
-                        good = json_array_append_new(args,
-                                   json_pack("{s:i, s:I, s:i, s:s}", "index", (int)i, "value",
-                                       (json_int_t)condition.value, "valueTwo", 0, "op", "SCMP_CMP_EQ")) == 0;
+                        good = json_array_append_new(args, json_pack("{s:i, s:I, s:i, s:s}", "index", (int)i,
+                                                               "value", (json_int_t)condition.value,
+                                                               "valueTwo", 0, "op", "SCMP_CMP_EQ")) == 0;
                 else if (condition.mask != 0)
-                        good = json_array_append_new(args,
-                                   json_pack("{s:i, s:I, s:I, s:s}", "index", (int)i, "value",
-                                       (json_int_t)condition.mask, "valueTwo", (json_int_t)condition.value,
-                                       "op", "SCMP_CMP_MASKED_EQ")) == 0;
+                        good = json_array_append_new(
+                                   args, json_pack("{s:i, s:I, s:I, s:s}", "index", (int)i, "value",
+                                             (json_int_t)condition.mask, "valueTwo",
+                                             (json_int_t)condition.value, "op", "SCMP_CMP_MASKED_EQ")) == 0;
         }
         return json_array_append_new(rules, rule) == 0 && good;
 }
@@ -181,19 +182,20 @@ json_t *docker_seccomp_profile(void)
                         else if (call->rule)
                                 good = add_ruled(rules, call);
                 }
-        json_t *plain = good ? json_pack("{s:O, s:s, s:[]}", "names", names, "action", "SCMP_ACT_ALLOW", "args")
-                             : NULL;
+        json_t *plain =
+            good ? json_pack("{s:O, s:s, s:[]}", "names", names, "action", "SCMP_ACT_ALLOW", "args") : NULL;
         good = good && plain && json_array_insert(rules, 0, plain) == 0;
-        json_t *profile = good ? json_pack("{s:s, s:[s], s:O}", "defaultAction", "SCMP_ACT_ERRNO", "architectures",
+        json_t *profile =
+            good ? json_pack("{s:s, s:[s], s:O}", "defaultAction", "SCMP_ACT_ERRNO", "architectures",
 #if defined(__x86_64__)
-                                     "SCMP_ARCH_X86_64",
+                       "SCMP_ARCH_X86_64",
 #elif defined(__aarch64__)
-                                     "SCMP_ARCH_AARCH64",
+                       "SCMP_ARCH_AARCH64",
 #else
 #error "name this architecture as libseccomp does"
 #endif
-                                     "syscalls", rules)
-                               : NULL;
+                       "syscalls", rules)
+                 : NULL;
         json_decref(plain);
         json_decref(names);
         json_decref(rules);

@@ -148,8 +148,8 @@ json_t *docker_create_request(const struct container_spec *spec, const struct do
                 return NULL;
         }
         /* What the image says of commands, users, health checks and signals does not count. */
-        return json_pack(
-            "{s:s, s:s, s:o, s:s, s:[s], s:[], s:b, s:b, s:b, s:b, s:b, s:b, s:b, s:{s:[s]}, s:s, s:{s:s, s:s}, s:o}",
+        return json_pack("{s:s, s:s, s:o, s:s, s:[s], s:[], s:b, s:b, s:b, s:b, s:b, s:b, s:b, s:{s:[s]}, "
+                         "s:s, s:{s:s, s:s}, s:o}",
             "Image", identity->image, "Hostname", host, "User", user, "WorkingDir", "/", "Entrypoint",
             DOCKER_INIT_PATH, "Cmd", "Tty", 0, "OpenStdin", 1, "StdinOnce", 1, "AttachStdin", 1,
             "AttachStdout", 1, "AttachStderr", 1, "NetworkDisabled", 1, "Healthcheck", "Test", "NONE",

@@ -16,8 +16,8 @@
 
 #define COMPLAINT_SHOWN 400
 
-static void call(struct container *c, const char *method, const char *path, const char *body, long limit_msec,
-    engine_done *done)
+static void call(struct container *c, const char *method, const char *path, const char *body,
+    long limit_msec, engine_done *done)
 {
         _cleanup_(error_clear) struct error err = {};
         const struct engine_request request = {
@@ -115,7 +115,8 @@ static void on_image(void *user, const struct engine_reply *reply)
         json_t *answer = json_loadb(reply->body, reply->size, 0, &ignored);
         const char *id = json_string_value(json_object_get(answer, "Id"));
         int r = 0;
-        if (!id || strlen(id) >= sizeof c->base_id || strspn(id, "abcdefghijklmnopqrstuvwxyz0123456789:") != strlen(id))
+        if (!id || strlen(id) >= sizeof c->base_id ||
+            strspn(id, "abcdefghijklmnopqrstuvwxyz0123456789:") != strlen(id))
                 r = error_set(&err, ERROR_BACKEND, EBADMSG, NULL,
                     "docker: the engine's account of image %s makes no sense", c->spec->image);
         else
@@ -358,7 +359,8 @@ void setup_remove(struct container *c)
         if (c->removing || c->destroyed)
                 return;
         /* What is being created can't be removed yet; nor can what the engine has not heard of. */
-        if ((c->step == STEP_CREATE || c->step == STEP_BUILD || c->step == STEP_START) && c->engine.calls > 0)
+        if ((c->step == STEP_CREATE || c->step == STEP_BUILD || c->step == STEP_START) &&
+            c->engine.calls > 0)
                 return;
         if (!c->created) {
                 c->destroyed = c->removed_complete = true;

@@ -40,4 +40,3 @@ int launcher_send(struct launcher_client *client, void *message, enum launcher_m
  */
 int launcher_receive(struct launcher_client *client, bool wait, union launcher_message *ret,
     int fds[FD_PASS_MAX], size_t *ret_n, struct error *err);
-
