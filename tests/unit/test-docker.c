@@ -261,7 +261,7 @@ static void requests_ask_for_every_wall(void **state)
         assert_string_equal(json_string_value(json_object_get(request, "User")), "70000:70000");
         const char *mount = json_string_value(json_object_get(json_object_get(host, "Tmpfs"), "/dev/shm"));
         assert_non_null(strstr(mount, "size=8388608"));
-        assert_non_null(strstr(mount, "nr_inodes=116"));
+        assert_non_null(strstr(mount, "nr_inodes=102"));
         const json_t *options = json_object_get(host, "SecurityOpt");
         assert_string_equal(json_string_value(json_array_get(options, 0)), "no-new-privileges");
         assert_int_equal(strncmp(json_string_value(json_array_get(options, 1)), "seccomp={", 9), 0);

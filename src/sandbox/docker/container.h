@@ -57,6 +57,8 @@ struct container {
         bool created; /* the engine has it: there is something to remove */
         char base_id[DOCKER_DIGEST_SIZE];
         char derived[128];
+        bool version_known;
+        char *version;   /* the engine's account of itself, JSON; NULL: none */
         char *inspected; /* the engine's account of the running container, JSON */
 
         /* The guest's words */

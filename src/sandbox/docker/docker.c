@@ -107,6 +107,7 @@ static struct container *docker_free(struct container *c)
         error_clear(&c->error);
         free(c->guest_evidence);
         free(c->inspected);
+        free(c->version);
         free(c->file);
         free(c->input_buffer);
         free(c);

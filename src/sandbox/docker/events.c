@@ -63,7 +63,8 @@ static bool tell_noted(struct container *c, struct container_event *event)
 /* The engine's account and the guest's are there: put them together, and tell. */
 static bool tell_gate(struct container *c, struct container_event *event)
 {
-        if (c->told_gate || c->lost || c->failed || c->destroying || !c->guest_evidence || !c->inspected)
+        if (c->told_gate || c->lost || c->failed || c->destroying || !c->guest_evidence || !c->inspected ||
+            !c->version_known)
                 return false;
         c->told_gate = true;
         if (evidence_gather(c, &c->error) < 0) {

@@ -319,6 +319,25 @@ static int ask_kernel(struct container *c, const json_t *account, struct error *
         return 0;
 }
 
+/* The runtime's version, if the engine lists it among its parts; else the engine's own. */
+static void name_version(struct container *c)
+{
+        struct evidence *e = &c->evidence;
+        json_t *version = c->version ? json_loads(c->version, 0, NULL) : NULL;
+        const char *found = json_string_value(json_object_get(version, "Version"));
+        const json_t *part;
+        size_t i;
+        json_array_foreach (json_object_get(version, "Components"), i, part) {
+                const char *name = json_string_value(json_object_get(part, "Name"));
+                const char *text = json_string_value(json_object_get(part, "Version"));
+                if (name && text && strcmp(name, e->runtime_name) == 0)
+                        found = text;
+        }
+        if (found)
+                (void)snprintf(e->runtime_version, sizeof e->runtime_version, "%.31s", found);
+        json_decref(version);
+}
+
 int evidence_gather(struct container *c, struct error *err)
 {
         json_error_t ignored;
@@ -335,6 +354,7 @@ int evidence_gather(struct container *c, struct error *err)
         json_decref(account);
         if (r < 0)
                 return r;
+        name_version(c);
         (void)snprintf(c->evidence.cgroup_path, sizeof c->evidence.cgroup_path, "%s", c->name);
         memcpy(c->evidence.engine_says, from_engine, sizeof from_engine);
         memcpy(c->evidence.guest_says, from_guest, sizeof from_guest);

@@ -19,7 +19,7 @@ extern const char *const docker_writable[];
 
 /* What the init and the folders it makes use up on top of what the program may have. */
 #define DOCKER_OWN_PROCESSES 1U
-#define DOCKER_OWN_INODES 16U
+#define DOCKER_OWN_INODES 2U
 
 struct docker_identity {
         const char *id; /* 32 hexadecimal digits */

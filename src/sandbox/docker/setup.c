@@ -255,12 +255,23 @@ static void on_started(void *user, const struct engine_reply *reply)
         inspect(c, 0, on_inspected);
 }
 
+static void on_version(void *user, const struct engine_reply *reply)
+{
+        struct container *c = user;
+        c->version_known = true;
+        if (ending(c) || reply->status != 200)
+                return; /* nothing depends on it */
+        c->version = strndup(reply->body, reply->size);
+}
+
 void setup_attached(struct container *c)
 {
         char path[128];
         if (c->destroying || c->step != STEP_ATTACH)
                 return;
         c->step = STEP_START;
+        /* Beside the start, which takes longer. */
+        call(c, "GET", "/version", NULL, 0, on_version);
         (void)snprintf(path, sizeof path, "/containers/%s/start", c->name);
         call(c, "POST", path, NULL, 0, on_started);
 }
