@@ -58,12 +58,13 @@ int commands_configure(struct container *c, struct error *err)
             .sample_msec = (uint32_t)MAX(spec->monitoring_interval * 1000, 10.0),
         };
         parse_cpus(c->cpus, configure.cpus);
-        char paths[DOCKER_WRITABLE_COUNT * GUEST_WRITABLE_PATH_MAX];
+        char paths[(DOCKER_WRITABLE_COUNT + DOCKER_DEVICE_COUNT) * GUEST_WRITABLE_PATH_MAX];
         size_t size = 0;
-        for (size_t i = 0; docker_writable[i]; i++) {
-                size_t length = strlen(docker_writable[i]) + 1;
-                memcpy(paths + size, docker_writable[i], length);
-                size += length;
+        for (size_t i = 0; i < DOCKER_WRITABLE_COUNT + DOCKER_DEVICE_COUNT; i++) {
+                const char *path = i < DOCKER_WRITABLE_COUNT ? docker_writable[i]
+                                                             : docker_devices[i - DOCKER_WRITABLE_COUNT];
+                memcpy(paths + size, path, strlen(path) + 1);
+                size += strlen(path) + 1;
         }
         configure.writable_size = (uint32_t)size;
         return tell(c, GUEST_CONFIGURE, &configure, sizeof configure, paths, size, err);

@@ -147,9 +147,9 @@ static int take_identity(struct evidence *e, const struct guest_evidence *g, str
 static int take_mounts(struct container *c, const struct guest_evidence *g, struct error *err)
 {
         const struct limits *limits = &c->spec->limits;
-        if (g->mount_count != DOCKER_WRITABLE_COUNT)
-                return MISMATCH(err, "disk_limit: the init looked at %u of %d directories", g->mount_count,
-                    DOCKER_WRITABLE_COUNT);
+        if (g->mount_count != DOCKER_WRITABLE_COUNT + DOCKER_DEVICE_COUNT)
+                return MISMATCH(err, "disk_limit: the init looked at %u of %u paths", g->mount_count,
+                    DOCKER_WRITABLE_COUNT + DOCKER_DEVICE_COUNT);
         for (unsigned i = 0; i < DOCKER_WRITABLE_COUNT; i++) {
                 const struct guest_mount *mount = &g->mounts[i];
                 if (strncmp(mount->path, docker_writable[i], sizeof mount->path) != 0)

@@ -8,22 +8,24 @@
 #define CPU_NANO_MIN 10000000.0
 
 const char *const docker_writable[] = {"/sandbox", "/tmp", "/dev/shm", NULL};
+const char *const docker_devices[] = {"/dev/null", "/dev/zero", "/dev/full", NULL};
 
 /* The engine's own lists, which a list of ours replaces, and more behind them. */
 static const char *const masked_paths[] = {"/proc/asound", "/proc/acpi", "/proc/kcore", "/proc/keys",
     "/proc/latency_stats", "/proc/timer_list", "/proc/timer_stats", "/proc/sched_debug", "/proc/scsi",
     "/sys/firmware", "/sys/devices/virtual/powercap",
     /* What tells of the host or of other containers. */
-    "/proc/kallsyms", "/proc/kmsg", "/proc/kpagecount", "/proc/kpageflags", "/proc/kpagecgroup",
-    "/proc/modules", "/proc/interrupts", "/proc/slabinfo", "/proc/vmallocinfo", "/proc/cmdline",
-    "/proc/config.gz", "/proc/diskstats", "/proc/partitions", "/proc/swaps", "/proc/iomem", "/proc/ioports",
-    "/proc/key-users", "/proc/pressure", "/proc/vmstat", "/proc/zoneinfo", "/proc/buddyinfo",
-    "/proc/pagetypeinfo", "/proc/softirqs", "/proc/mtrr", "/proc/driver", "/proc/dynamic_debug",
-    "/sys/kernel", "/sys/block", "/sys/class", "/sys/bus", "/sys/dev", "/sys/devices/pci0000:00",
-    "/sys/devices/platform", "/sys/devices/virtual", "/sys/module", "/sys/power", "/sys/hypervisor",
-    "/sys/fs/bpf", "/sys/fs/ext4"};
-static const char *const read_only_paths[] = {
-    "/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"};
+    "/proc/bus", "/proc/fs", "/proc/irq", "/proc/driver", "/proc/kallsyms", "/proc/kmsg", "/proc/kpagecount",
+    "/proc/kpageflags", "/proc/kpagecgroup", "/proc/modules", "/proc/interrupts", "/proc/slabinfo",
+    "/proc/vmallocinfo", "/proc/cmdline", "/proc/config.gz", "/proc/diskstats", "/proc/partitions",
+    "/proc/swaps", "/proc/iomem", "/proc/ioports", "/proc/key-users", "/proc/pressure", "/proc/vmstat",
+    "/proc/zoneinfo", "/proc/buddyinfo", "/proc/pagetypeinfo", "/proc/softirqs", "/proc/mtrr",
+    "/proc/dynamic_debug", "/sys/kernel", "/sys/block", "/sys/class", "/sys/bus", "/sys/dev", "/sys/devices",
+    "/sys/module", "/sys/power", "/sys/hypervisor", "/sys/fs/bpf", "/sys/fs/ext4",
+    /* With /sys/devices gone too, the C library counts the CPUs of the affinity mask, which are the right
+       ones. */
+    "/proc/stat"};
+static const char *const read_only_paths[] = {"/proc/sys", "/proc/sysrq-trigger"};
 
 /* CAP_* by number, without the prefix, as the engine names them. Only unsafe levels keep any. */
 static const char *const capability_names[] = {"CHOWN", "DAC_OVERRIDE", "DAC_READ_SEARCH", "FOWNER",

@@ -15,7 +15,11 @@
 
 /* Directories of the container that can be written to, the working directory first. */
 extern const char *const docker_writable[];
-#define DOCKER_WRITABLE_COUNT 3
+#define DOCKER_WRITABLE_COUNT 3U
+
+/* Devices that may be written to. */
+extern const char *const docker_devices[];
+#define DOCKER_DEVICE_COUNT 3U
 
 /* What the init and the folders it makes use up on top of what the program may have. */
 #define DOCKER_OWN_PROCESSES 1U
