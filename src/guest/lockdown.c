@@ -99,16 +99,28 @@ static int set_stand_ins(const struct lockdown_config *config, struct setup_fail
         return r;
 }
 
+/* None, or those that we have anyway: engines list a container's own group among the supplementary ones. */
+static bool only_own_groups(void)
+{
+        gid_t groups[32];
+        int count = getgroups(ARRAY_SIZE(groups), groups);
+        for (int i = 0; i < count; i++)
+                if (groups[i] != getgid())
+                        return false;
+        return count >= 0;
+}
+
 static int drop_groups(
     const struct lockdown_config *config, struct lockdown_state *state, struct setup_failure *failure)
 {
         if (setgroups(0, NULL) == 0)
                 return 0;
-        /* Without privileges the user namespace forbids setgroups: whatever groups the caller has stay. */
-        if (getgroups(0, NULL) == 0)
+        /* Without privileges setgroups is forbidden: whatever groups are there stay. */
+        int reason = errno;
+        if (only_own_groups())
                 return 0;
         if (!config->groups_optional)
-                return failure_unenforced(failure, errno, "user",
+                return failure_unenforced(failure, reason, "user",
                     "run as root or from a login without supplementary groups, or pass --allow-degraded "
                     "groups",
                     "dropping supplementary groups");

@@ -123,7 +123,10 @@ const struct key policy_keys[KEY_COUNT_] = {
     [KEY_DOCKER] = {"docker", "", SCOPE_TOP, TYPE_GROUP, NULL, NULL, NULL, NULL, 0, 0, NULL, COMBINE_NONE,
         NULL, "The Docker backend."},
     [KEY_DOCKER_HOST] = {"host", "docker", SCOPE_GROUP, TYPE_ENDPOINT, NULL, NULL, NULL, NULL, 0, 0, NULL,
-        COMBINE_NONE, NULL, "Where the engine listens: `unix:///path` or `tcp://host:port`."},
+        COMBINE_NONE, NULL,
+        "Where the engine listens: `unix:///path` or `tcp://host:port`. Where it is not given, "
+        "`DOCKER_HOST` "
+        "counts."},
     [KEY_DOCKER_RUNTIME] = {"runtime", "docker", SCOPE_GROUP, TYPE_NAME, NULL, NULL, NULL, NULL, 0, 0, NULL,
         COMBINE_NONE, NULL,
         "OCI runtime that the engine shall use, such as `runsc`; else the engine's own choice."},

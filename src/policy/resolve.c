@@ -340,6 +340,23 @@ static void fill_allocation(struct resolution *res)
         spec->host_uid_base = (uint32_t)policy_top_value(policy, KEY_UID_BASE)->number;
 }
 
+/* A copy of a text that stands in a group at top level; NULL where there is none. False: out of memory. */
+static bool copy_text(const struct policy *policy, enum policy_key key, char **ret)
+{
+        const struct policy_value *value = policy_top_value(policy, key);
+        *ret = value->text && value->text[0] ? strdup(value->text) : NULL;
+        return *ret || !value->text || !value->text[0];
+}
+
+static int fill_engine(struct resolution *res)
+{
+        struct container_spec *spec = res->spec;
+        if (!copy_text(res->policy, KEY_DOCKER_HOST, &spec->docker_host) ||
+            !copy_text(res->policy, KEY_DOCKER_RUNTIME, &spec->docker_runtime))
+                return error_oom(res->err);
+        return 0;
+}
+
 static int fill_identity(struct resolution *res)
 {
         struct container_spec *spec = res->spec;
@@ -370,8 +387,8 @@ int policy_resolve(const struct policy *policy, const struct policy_request *req
                 return r;
         policy_level_limits(policy, res.level, &res.host, res.limits);
 
-        static int (*const steps[])(struct resolution * res) = {
-            request_limits, choose_backend, choose_image, merge_environment, allow_degraded, fill_identity};
+        static int (*const steps[])(struct resolution * res) = {request_limits, choose_backend, choose_image,
+            merge_environment, allow_degraded, fill_identity, fill_engine};
         for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
                 r = steps[i](&res);
                 if (r < 0)

@@ -31,6 +31,8 @@ void container_spec_clear(struct container_spec *spec)
         free(spec->backend);
         free(spec->image);
         free(spec->policy_path);
+        free(spec->docker_host);
+        free(spec->docker_runtime);
         free_all(spec->environment);
         free_all(spec->unsafe);
         *spec = (struct container_spec){};

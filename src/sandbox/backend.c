@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sandbox/backend.h"
 
-static const struct backend_ops *const backends[] = {&native_backend};
+#include "sandbox/modules.h"
 
 const struct backend_ops *backend_find(const char *name)
 {
-        for (size_t i = 0; i < ARRAY_SIZE(backends); i++)
-                if (strcmp(backends[i]->name, name) == 0)
-                        return backends[i];
-        return NULL;
+        if (strcmp(name, native_backend.name) == 0)
+                return &native_backend;
+        return strcmp(name, "docker") == 0 ? docker_backend_load() : NULL;
 }

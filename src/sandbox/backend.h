@@ -112,6 +112,8 @@ struct collect_limits {
 };
 
 struct container_ops {
+        unsigned destroy_msec; /* how long DESTROYED may take before it counts as not complete */
+
         /*
          * Starts to make a container. `id` names it (32 hexadecimal digits), `slot` is unique among live
          * containers of this host. Both are copied; the spec must outlive the container.

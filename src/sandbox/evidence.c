@@ -37,10 +37,16 @@ static int check_degraded(
 static int check_identity(
     const struct evidence *evidence, const struct container_spec *spec, struct error *err)
 {
-        if (evidence->uid != spec->uid || evidence->uid == 0)
+        if (evidence->host_user_namespace) {
+                if (evidence->uid < spec->host_uid_base || evidence->uid != evidence->host_uid ||
+                    evidence->gid != evidence->uid || evidence->gid != evidence->host_gid)
+                        return MISMATCH(err,
+                            "user: ids are the host's, and uid %u, gid %u are not of the range at %u",
+                            evidence->uid, evidence->gid, spec->host_uid_base);
+        } else if (evidence->uid != spec->uid || evidence->uid == 0)
                 return MISMATCH(
                     err, "user: the policy says uid %u, the container has %u", spec->uid, evidence->uid);
-        if (evidence->gid != spec->gid)
+        else if (evidence->gid != spec->gid)
                 return MISMATCH(
                     err, "user: the policy says gid %u, the container has %u", spec->gid, evidence->gid);
         if (evidence->host_uid == 0)
@@ -48,7 +54,7 @@ static int check_identity(
         if (evidence->host_gid == 0)
                 return MISMATCH(err, "user: the program would be gid 0 on the host");
         for (unsigned i = 0; i < evidence->group_count && !waived(evidence, spec, ENFORCE_GROUPS); i++)
-                if (i >= ARRAY_SIZE(evidence->groups) || evidence->groups[i] != spec->gid)
+                if (i >= ARRAY_SIZE(evidence->groups) || evidence->groups[i] != evidence->gid)
                         return MISMATCH(
                             err, "user: supplementary groups are left (%u of them)", evidence->group_count);
         return 0;
@@ -99,6 +105,8 @@ static int check_isolation(
                 if (evidence->namespaces[i] == 0)
                         return MISMATCH(
                             err, "namespaces: the container's %s namespace could not be read", names[i]);
+                if (i == NAMESPACE_USER && evidence->host_user_namespace)
+                        continue;
                 if (evidence->namespaces[i] == evidence->host_namespaces[i])
                         return MISMATCH(
                             err, "namespaces: the container shares the host's %s namespace", names[i]);

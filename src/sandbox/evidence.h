@@ -44,7 +44,14 @@ struct evidence {
         unsigned cpus_allowed;            /* how many CPUs the program may run on */
         uint64_t disk_bytes, disk_inodes; /* size of the writable file system */
         unsigned degraded;                /* bits of enum enforcement */
-        const char *network;              /* "none" */
+        /*
+         * An engine whose containers have no user namespace of their own: ids inside are the host's. The
+         * user is then not the policy's but one of the range at host_uid_base, which nobody else has.
+         */
+        bool host_user_namespace;
+        char runtime_name[32], runtime_version[32]; /* what built it; "": not known */
+        char image_digest[80];                      /* "": it has none */
+        const char *network;                        /* "none" */
         const char *kernel_says[16], *engine_says[16],
             *guest_says[16]; /* which members each source vouches for; static */
 };

@@ -478,8 +478,7 @@ static void run_container(struct run *run)
         result->timing.destroy = nsec_to_sec(clock_now() - run->phase_since);
         result->has_cleanup = true;
         if (!run->destroyed && !result->leftover)
-                result->leftover =
-                    strdup("teardown did not end within 1 s; `mai-sandbox prune` finishes it");
+                result->leftover = strdup("teardown did not end in time; `mai-sandbox prune` finishes it");
         container_manager_release(run->manager, &run->managed, result->cleanup_complete);
 }
 

@@ -96,14 +96,23 @@ static void put_spec(struct json_builder *builder, json_t *root, const struct re
         json_put(builder, root, "backend", json_text(spec->backend));
 
         json_t *runtime = json_object();
+        const struct evidence *evidence = &result->evidence;
         bool native = spec->backend && strcmp(spec->backend, "native") == 0;
-        json_put(builder, runtime, "name", json_text(native ? "mai-launcher" : NULL));
-        json_put(builder, runtime, "version", json_text(native ? MAI_VERSION : NULL));
+        json_put(builder, runtime, "name",
+            json_text(native                      ? "mai-launcher"
+                      : evidence->runtime_name[0] ? evidence->runtime_name
+                                                  : NULL));
+        json_put(builder, runtime, "version",
+            json_text(native                         ? MAI_VERSION
+                      : evidence->runtime_version[0] ? evidence->runtime_version
+                                                     : NULL));
         json_put(builder, root, "runtime", runtime);
 
         json_t *image = json_object();
         json_put(builder, image, "name", json_text(spec->image));
-        json_put(builder, image, "digest", json_null()); /* the host's own tree has none */
+        /* The host's own tree has none. */
+        json_put(
+            builder, image, "digest", json_text(evidence->image_digest[0] ? evidence->image_digest : NULL));
         json_put(builder, root, "image", image);
 
         const struct limits *limits = &spec->limits;

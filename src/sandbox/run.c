@@ -6,7 +6,6 @@
 
 #define KILL_DEADLINE (500 * NSEC_PER_MSEC)
 #define COLLECT_DEADLINE (30 * NSEC_PER_SEC)
-#define DESTROY_DEADLINE (1 * NSEC_PER_SEC)
 
 /* Readings of the usage that may fail in a row before the run is ended: cpu_time would not be enforced. */
 #define FAILED_LOOKS_MAX 3U
@@ -225,10 +224,11 @@ void run_begin_destroy(struct run *run)
                 return;
         if (run->phase == PHASE_COLLECTING)
                 run->result->timing.collect = nsec_to_sec(clock_now() - run->phase_since);
-        run_enter(run, PHASE_DESTROYING, DESTROY_DEADLINE); /* first: what follows may come back here */
+        uint64_t patience = run->managed.ops->destroy_msec * NSEC_PER_MSEC;
+        run_enter(run, PHASE_DESTROYING, patience); /* first: what follows may come back here */
         look_at_end(run);
         run->phase_since = clock_now();
-        run->phase_deadline = run->phase_since + DESTROY_DEADLINE;
+        run->phase_deadline = run->phase_since + patience;
         if (run->managed.ops->destroy(run->managed.container) < 0)
                 run->phase = PHASE_GONE;
 }

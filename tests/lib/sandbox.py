@@ -135,7 +135,25 @@ class Sandbox:
 
     def environment(self, extra=None):
         """HOME is the case's own directory, so that no policy of the user who runs the tests is found."""
-        return {**CALLER_ENVIRONMENT, "HOME": str(self.tmp), **(extra or {})}
+        environment = {**CALLER_ENVIRONMENT, "HOME": str(self.tmp)}
+        if self.backend == "docker":
+            environment["DOCKER_HOST"] = os.environ.get("DOCKER_HOST", "")
+            # Where a case brings no policy of its own; the shipped one knows no image of an engine.
+            default = self.tmp / "docker-policy.yaml"
+            if not default.exists():
+                default.write_text(self.adapted(""))
+                default.chmod(0o644)
+            environment["MAI_SANDBOX_POLICY"] = str(default)
+        return {**environment, **(extra or {})}
+
+    def adapted(self, policy):
+        """
+        The text of a policy with what the backend needs beside it, at its end, so that lines keep their numbers.
+        """
+        if self.backend != "docker" or not isinstance(policy, str) or policy.startswith("{"):
+            return policy
+        image = os.environ.get("MAI_SANDBOX_TEST_IMAGE", "mai-python")
+        return f"{policy}\nbackend: docker\nimage: {image}\n"
 
     def path(self, name, content, mode=0o644):
         self.count += 1
@@ -154,7 +172,7 @@ class Sandbox:
         if trust:
             command += ["--trust", trust]
         if policy is not None:
-            command += ["--policy", str(self.path("policy.yaml", policy))]
+            command += ["--policy", str(self.path("policy.yaml", self.adapted(policy)))]
         if json_output:
             command.append("--json")
         if events:

@@ -192,6 +192,7 @@ static struct container *fake_free(struct container *container)
 }
 
 static const struct container_ops fake_ops = {
+    .destroy_msec = 1000,
     .fd = fake_fd,
     .next = fake_next,
     .put_file = fake_put_file,

@@ -2,6 +2,7 @@
 /* What happened to a native container, one event at a time. */
 #include "sandbox/native/container.h"
 
+#include "sandbox/failure.h"
 #include "sandbox/native/readback.h"
 
 #include <signal.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sandbox/native/launcher_client.h"
 
+#include "sandbox/failure.h"
+
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -108,15 +110,6 @@ int launcher_send(struct launcher_client *client, void *message, enum launcher_m
                 return r < 0 ? r : error_set(err, ERROR_BACKEND, EPIPE, NULL, "the launcher is gone");
         }
         return r < 0 ? error_set(err, ERROR_BACKEND, -r, NULL, "talking to the launcher") : 0;
-}
-
-int failure_to_error(const struct setup_failure *failure, struct error *err)
-{
-        char message[sizeof failure->message + sizeof failure->setting + 4];
-        (void)snprintf(message, sizeof message, "%.31s%s%.255s", failure->setting,
-            failure->setting[0] ? ": " : "", failure->message);
-        return error_set(err, failure->unenforced ? ERROR_UNENFORCED : ERROR_BACKEND, failure->errnum,
-            failure->hint[0] ? failure->hint : NULL, "%s", message);
 }
 
 int launcher_receive(struct launcher_client *client, bool wait, union launcher_message *ret,

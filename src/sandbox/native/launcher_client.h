@@ -40,6 +40,3 @@ int launcher_send(struct launcher_client *client, void *message, enum launcher_m
  */
 int launcher_receive(struct launcher_client *client, bool wait, union launcher_message *ret,
     int fds[FD_PASS_MAX], size_t *ret_n, struct error *err);
-
-/* A failure from either protocol as an error. Returns its status. */
-int failure_to_error(const struct setup_failure *failure, struct error *err);

@@ -261,6 +261,7 @@ static int native_fd(const struct container *c)
 }
 
 static const struct container_ops native_container = {
+    .destroy_msec = 1000,
     .create = native_create,
     .fd = native_fd,
     .next = container_next,

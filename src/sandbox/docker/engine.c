@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sandbox/docker/engine.h"
+
+#include <jansson.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+
+#include "util/clock.h"
+
+/* The largest answer that is read: an engine has no reason to send more, and could be anybody. */
+#define ANSWER_MAX (16U << 20)
+#define CONNECT_MSEC 10000L
+
+struct call {
+        struct call *next; /* of the engine's calls */
+        struct engine *engine;
+        CURL *easy;
+        struct curl_slist *headers;
+        struct strbuf answer;
+        unsigned api;
+        engine_done *done;
+        void *user;
+};
+
+/* ---- libcurl's descriptors and time-outs, in the caller's epoll set ---- */
+
+/* `user` holds the tag: the set is shared with descriptors that are not ours. */
+static int on_socket(CURL *easy, curl_socket_t fd, int what, void *user, void *known)
+{
+        struct engine *engine = user;
+        struct epoll_event event = {
+            .events = (what & CURL_POLL_IN ? EPOLLIN : 0U) | (what & CURL_POLL_OUT ? EPOLLOUT : 0U),
+            .data.u64 = (uint64_t)engine->tag << 32 | (uint32_t)fd,
+        };
+        if (what == CURL_POLL_REMOVE)
+                (void)epoll_ctl(engine->epoll, EPOLL_CTL_DEL, fd, NULL);
+        else if (epoll_ctl(engine->epoll, EPOLL_CTL_MOD, fd, &event) < 0)
+                (void)epoll_ctl(engine->epoll, EPOLL_CTL_ADD, fd, &event);
+        return 0;
+}
+
+static int on_timer(CURLM *multi, long msec, void *user)
+{
+        struct engine *engine = user;
+        /* A time of 0 would disarm the timer; and this may not call back into libcurl. */
+        struct itimerspec when = {};
+        if (msec > 0) {
+                when.it_value.tv_sec = msec / 1000;
+                when.it_value.tv_nsec = (msec % 1000) * 1000000L;
+        } else if (msec == 0) {
+                when.it_value.tv_nsec = 1;
+        }
+        (void)timerfd_settime(engine->timer, 0, &when, NULL);
+        return 0;
+}
+
+int engine_open(
+    struct engine *engine, const struct endpoint *endpoint, int epoll, uint32_t tag, struct error *err)
+{
+        struct engine opened = {.endpoint = endpoint, .epoll = epoll, .tag = tag, .timer = -1};
+        opened.timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+        struct epoll_event event = {
+            .events = EPOLLIN, .data.u64 = (uint64_t)tag << 32 | (uint32_t)opened.timer};
+        if (opened.timer < 0 || epoll_ctl(epoll, EPOLL_CTL_ADD, opened.timer, &event) < 0) {
+                closep(&opened.timer);
+                return error_set(err, ERROR_BACKEND, errno, "raise the open files limit (ulimit -n)",
+                    "opening descriptors");
+        }
+        opened.multi = curl_multi_init();
+        if (!opened.multi) {
+                closep(&opened.timer);
+                return error_oom(err);
+        }
+        *engine = opened;
+        (void)curl_multi_setopt(engine->multi, CURLMOPT_SOCKETFUNCTION, on_socket);
+        (void)curl_multi_setopt(engine->multi, CURLMOPT_SOCKETDATA, engine);
+        (void)curl_multi_setopt(engine->multi, CURLMOPT_TIMERFUNCTION, on_timer);
+        (void)curl_multi_setopt(engine->multi, CURLMOPT_TIMERDATA, engine);
+        return 0;
+}
+
+/* ---- One call ---- */
+
+static void call_end(struct call *call)
+{
+        for (struct call **at = &call->engine->first; *at; at = &(*at)->next)
+                if (*at == call) {
+                        *at = call->next;
+                        break;
+                }
+        if (call->easy) {
+                (void)curl_multi_remove_handle(call->engine->multi, call->easy);
+                curl_easy_cleanup(call->easy);
+        }
+        curl_slist_free_all(call->headers);
+        strbuf_clear(&call->answer);
+        free(call);
+}
+
+static size_t on_body(char *data, size_t one, size_t size, void *user)
+{
+        struct call *call = user;
+        return strbuf_append(&call->answer, data, size) < 0 ? 0 : size; /* 0: libcurl gives up */
+}
+
+/* "Api-Version: 1.41" of an answer's head: the minor version. */
+static size_t on_head(char *data, size_t one, size_t size, void *user)
+{
+        static const char name[] = "api-version:";
+        struct call *call = user;
+        char line[64];
+        (void)snprintf(line, sizeof line, "%.*s", (int)MIN(size, sizeof line - 1), data);
+        unsigned minor;
+        if (strncasecmp(line, name, sizeof name - 1) == 0 &&
+            sscanf(line + sizeof name - 1, " 1.%u", &minor) == 1)
+                call->api = minor;
+        return size;
+}
+
+CURL *engine_handle(struct engine *engine)
+{
+        const struct endpoint *endpoint = engine->endpoint;
+        CURL *easy = curl_easy_init();
+        if (!easy)
+                return NULL;
+        bool good = curl_easy_setopt(easy, CURLOPT_URL, endpoint->base_url) == CURLE_OK &&
+                    curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L) == CURLE_OK &&
+                    curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, CONNECT_MSEC) == CURLE_OK &&
+                    /* An engine is where docker.host says: no proxy of the environment, no way round. */
+                    curl_easy_setopt(easy, CURLOPT_PROXY, "") == CURLE_OK &&
+                    curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https") == CURLE_OK &&
+                    curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1) == CURLE_OK;
+        if (good && endpoint->socket_path)
+                good = curl_easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, endpoint->socket_path) == CURLE_OK;
+        if (good && endpoint->ca)
+                good = curl_easy_setopt(easy, CURLOPT_CAINFO, endpoint->ca) == CURLE_OK &&
+                       curl_easy_setopt(easy, CURLOPT_CAPATH, NULL) == CURLE_OK &&
+                       curl_easy_setopt(easy, CURLOPT_SSLCERT, endpoint->cert) == CURLE_OK &&
+                       curl_easy_setopt(easy, CURLOPT_SSLKEY, endpoint->key) == CURLE_OK;
+        if (!good) {
+                curl_easy_cleanup(easy);
+                return NULL;
+        }
+        return easy;
+}
+
+static bool prepare(struct call *call, const struct engine_request *request)
+{
+        struct engine *engine = call->engine;
+        _cleanup_(strbuf_clear) struct strbuf url = STRBUF_INIT(8192);
+        if (strbuf_append_text(&url, engine->endpoint->base_url) < 0 ||
+            (!request->bare && strbuf_appendf(&url, "/v1.%u", engine->api) < 0) ||
+            strbuf_append_text(&url, request->path) < 0)
+                return false;
+        call->easy = engine_handle(engine);
+        if (!call->easy)
+                return false;
+        CURL *easy = call->easy;
+        bool good = curl_easy_setopt(easy, CURLOPT_URL, strbuf_text(&url)) == CURLE_OK &&
+                    curl_easy_setopt(easy, CURLOPT_PRIVATE, call) == CURLE_OK &&
+                    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body) == CURLE_OK &&
+                    curl_easy_setopt(easy, CURLOPT_WRITEDATA, call) == CURLE_OK &&
+                    curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_head) == CURLE_OK &&
+                    curl_easy_setopt(easy, CURLOPT_HEADERDATA, call) == CURLE_OK &&
+                    curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS,
+                        request->limit_msec > 0 ? request->limit_msec : ENGINE_CALL_MSEC) == CURLE_OK;
+        if (good && (request->body || strcmp(request->method, "POST") == 0)) {
+                char type[128];
+                (void)snprintf(type, sizeof type, "Content-Type: %s",
+                    request->content_type ? request->content_type : "application/json");
+                call->headers = curl_slist_append(NULL, type);
+                /* No "Expect: 100-continue": it costs a round trip, and nobody asks. */
+                struct curl_slist *longer =
+                    call->headers ? curl_slist_append(call->headers, "Expect:") : NULL;
+                good = longer && curl_easy_setopt(easy, CURLOPT_HTTPHEADER, call->headers) == CURLE_OK &&
+                       curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body_size) ==
+                           CURLE_OK &&
+                       curl_easy_setopt(easy, CURLOPT_COPYPOSTFIELDS, request->body ? request->body : "") ==
+                           CURLE_OK;
+        }
+        return good && curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, request->method) == CURLE_OK;
+}
+
+int engine_call(struct engine *engine, const struct engine_request *request, struct error *err)
+{
+        struct call *call = malloc(sizeof *call);
+        if (!call)
+                return error_oom(err);
+        *call = (struct call){
+            .engine = engine,
+            .answer = STRBUF_INIT(ANSWER_MAX),
+            .done = request->done,
+            .user = request->user,
+        };
+        if (!prepare(call, request) || curl_multi_add_handle(engine->multi, call->easy) != CURLM_OK) {
+                call_end(call);
+                return error_oom(err);
+        }
+        call->next = engine->first;
+        engine->first = call;
+        engine->calls++;
+        return 0;
+}
+
+/* ---- Ends ---- */
+
+int engine_transfer_failed(CURL *easy, CURLcode code, const struct endpoint *endpoint, struct error *err)
+{
+        long errnum = 0;
+        (void)curl_easy_getinfo(easy, CURLINFO_OS_ERRNO, &errnum);
+        const char *where = endpoint->text;
+        switch (code) {
+        case CURLE_COULDNT_CONNECT:
+                if (errnum == EACCES || errnum == EPERM)
+                        return error_set(err, ERROR_BACKEND, (int)errnum,
+                            "run as a user who may use that socket (group docker), or set docker.host",
+                            "docker: connecting to %s", where);
+                if (errnum == 0)
+                        errnum = access(endpoint->socket_path ? endpoint->socket_path : "/", F_OK) < 0
+                                     ? errno
+                                     : ECONNREFUSED;
+                return error_set(err, ERROR_BACKEND, (int)errnum,
+                    "start the Docker engine, or set docker.host or DOCKER_HOST to where it listens",
+                    "docker: no engine listens on %s", where);
+        case CURLE_OPERATION_TIMEDOUT:
+                return error_set(err, ERROR_BACKEND, ETIMEDOUT,
+                    "see whether the engine is overloaded or hangs",
+                    "docker: the engine at %s does not answer", where);
+        case CURLE_OUT_OF_MEMORY:
+                return error_oom(err);
+        case CURLE_PEER_FAILED_VERIFICATION:
+        case CURLE_SSL_CERTPROBLEM:
+        case CURLE_SSL_CACERT_BADFILE:
+        case CURLE_SSL_CONNECT_ERROR:
+                return error_set(err, ERROR_BACKEND, 0, "see the certificates in DOCKER_CERT_PATH",
+                    "docker: TLS with the engine at %s failed: %s", where, curl_easy_strerror(code));
+        default:
+                return error_set(err, ERROR_BACKEND, 0, "see whether the engine was stopped",
+                    "docker: the connection to the engine at %s broke: %s", where, curl_easy_strerror(code));
+        }
+}
+
+int engine_refusal(int status, const char *body, size_t size, const char *what, struct error *err)
+{
+        json_error_t ignored;
+        json_t *answer = size > 0 ? json_loadb(body, size, 0, &ignored) : NULL;
+        const char *message = json_string_value(json_object_get(answer, "message"));
+        /* What is not JSON may be a proxy's page, or any server: its start says which. */
+        char plain[256] = "";
+        if (!message) {
+                (void)snprintf(
+                    plain, sizeof plain, "%.*s", (int)MIN(size, sizeof plain - 1), body ? body : "");
+                for (char *at = plain; *at; at++)
+                        if ((unsigned char)*at < ' ' || *at == 0x7f)
+                                *at = ' ';
+        }
+        int length = message ? (int)strcspn(message, "\n\r") : 0;
+        int r = error_set(err, status == 404 ? ERROR_NOT_FOUND : ERROR_BACKEND, 0, NULL,
+            "docker: %s: the engine says: %.*s (status %d)", what, message ? MIN(length, 1000) : 1000,
+            message ? message : plain, status);
+        if (err && status == 404)
+                err->code = ERROR_BACKEND;
+        json_decref(answer);
+        return r;
+}
+
+int engine_refused(const struct engine_reply *reply, const char *what, struct error *err)
+{
+        if (reply->status != 0)
+                return engine_refusal(reply->status, reply->body, reply->size, what, err);
+        int r = reply->error->errnum ? -reply->error->errnum : -EINVAL;
+        if (err) {
+                error_move(err, reply->error);
+                (void)error_wrap(err, "%s", what);
+        }
+        return r;
+}
+
+static void finish(struct engine *engine, CURL *easy, CURLcode code)
+{
+        struct call *call = NULL;
+        (void)curl_easy_getinfo(easy, CURLINFO_PRIVATE, (char **)&call);
+        if (!call)
+                return; /* a plain connection: whoever made it looks after it */
+        _cleanup_(error_clear) struct error err = {};
+        long status = 0;
+        if (code == CURLE_OK)
+                (void)curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
+        else
+                (void)engine_transfer_failed(easy, code, engine->endpoint, &err);
+        const struct engine_reply reply = {
+            .status = (int)status,
+            .body = strbuf_text(&call->answer),
+            .size = call->answer.size,
+            .api = call->api,
+            .error = &err,
+        };
+        engine->calls--;
+        call->done(call->user, &reply);
+        call_end(call);
+}
+
+void engine_process(struct engine *engine, int fd, uint32_t events)
+{
+        int running;
+        if (fd == engine->timer) {
+                uint64_t expirations;
+                (void)read(fd, &expirations, sizeof expirations);
+                fd = -1;
+        }
+        int mask = (events & (EPOLLIN | EPOLLHUP) ? CURL_CSELECT_IN : 0) |
+                   (events & EPOLLOUT ? CURL_CSELECT_OUT : 0) | (events & EPOLLERR ? CURL_CSELECT_ERR : 0);
+        (void)curl_multi_socket_action(
+            engine->multi, fd < 0 ? CURL_SOCKET_TIMEOUT : fd, fd < 0 ? 0 : mask, &running);
+        CURLMsg *message;
+        int left;
+        while ((message = curl_multi_info_read(engine->multi, &left)) != NULL)
+                if (message->msg == CURLMSG_DONE)
+                        finish(engine, message->easy_handle, message->data.result);
+}
+
+void engine_settle(struct engine *engine, unsigned msec)
+{
+        uint64_t deadline = clock_now() + msec * NSEC_PER_MSEC;
+        while (engine->calls > 0) {
+                uint64_t now = clock_now();
+                struct epoll_event ready;
+                if (now >= deadline)
+                        return;
+                int n = epoll_wait(engine->epoll, &ready, 1, (int)((deadline - now) / NSEC_PER_MSEC) + 1);
+                if (n > 0 && ready.data.u64 >> 32 == engine->tag)
+                        engine_process(engine, (int)(uint32_t)ready.data.u64, ready.events);
+                else if (n > 0 || (n < 0 && errno != EINTR))
+                        return; /* somebody else's descriptor: not to be waited for here */
+        }
+}
+
+void engine_close(struct engine *engine)
+{
+        if (engine->multi) {
+                while (engine->first)
+                        call_end(engine->first);
+                (void)curl_multi_cleanup(engine->multi);
+        }
+        close_and_forget(&engine->timer);
+        *engine = (struct engine)ENGINE_INIT;
+}
