@@ -384,21 +384,20 @@ int cgroup_attach(const struct cgroup *cgroup, pid_t pid, struct setup_failure *
 
 /* ---- Removing it ---- */
 
-/* Kills every process of one group. Returns how many there were, or 0. */
+/* Kills the processes of one group, of very many those listed first. Returns how many there were, or 0. */
 static unsigned kill_members(int directory)
 {
         char text[4096];
         unsigned found = 0;
         if (fd_read_small(directory, "cgroup.procs", text, sizeof text) <= 0)
                 return 0;
-        for (char *line = text; *line;) {
-                char *end = strchrnul(line, '\n');
-                bool more = *end != '\0';
+        /* Whole lines only: of a long list the last number may be cut, and its beginning is somebody else's
+         * pid. */
+        for (char *line = text, *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
                 *end = '\0';
                 uint64_t pid;
                 if (parse_u64(line, &pid) && pid > 1 && pid <= INT32_MAX && kill((pid_t)pid, SIGKILL) == 0)
                         found++;
-                line = more ? end + 1 : end;
         }
         return found;
 }
