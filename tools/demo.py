@@ -59,8 +59,9 @@ def cut_off(result):
         return f"security.network is {result['security']['network']}, not none"
     if result["security"]["namespaces"]["net"] == os.stat("/proc/self/ns/net").st_ino:
         return "it shares the network namespace of the host"
-    if "connected" in result["stdout"].lower().replace("not connected", ""):
-        return "it reached the network"
+    # network.py says REACHED for a way that is open, and then exits with 1.
+    if "REACHED" in result["stdout"] or result["exit_code"] != 0:
+        return f"it reached the network, or ended too early to tell: {reason(result)}"
     return None
 
 
