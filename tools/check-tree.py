@@ -45,7 +45,8 @@ def listing_faults(path):
     while folder != ROOT:
         listing = folder / "meson.build"
         if listing.exists():
-            named = re.findall(r"'([^']+)'", listing.read_text(encoding="utf-8"))
+            # Without the comments, in which there may be apostrophes.
+            named = re.findall(r"'([^']+)'", re.sub(r"#.*", "", listing.read_text(encoding="utf-8")))
             if any(name == str(path.relative_to(folder)) for name in named):
                 return
         folder = folder.parent

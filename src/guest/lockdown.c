@@ -37,8 +37,8 @@ static int set_limit(int resource, rlim_t value, const char *setting, struct set
         struct rlimit limit = {value, value}, now;
         if (prlimit(0, resource, &limit, NULL) == 0)
                 return 0;
-        /* Higher than we were given: then what we were given. An engine that has set it already may not let us
-         * set it again. */
+        /* Higher than we were given: then what we were given. An engine that has set it already may not let
+         * us set it again. */
         if (prlimit(0, resource, NULL, &now) == 0) {
                 limit.rlim_cur = limit.rlim_max = MIN(value, now.rlim_max);
                 if (now.rlim_cur == limit.rlim_cur && now.rlim_max == limit.rlim_max)

@@ -2,8 +2,8 @@
 /*
  * Turns the table of system calls (src/seccomp/table.c) into what a run needs, at build time:
  *   code FILE                          the filters as C
- *   code-without-argument-rules FILE   the same, every argument accepted: for test builds, which prove that the attack
- *                                      tests notice
+ *   code-without-argument-rules FILE   the same, every argument accepted: for test builds, to prove that
+ *                                      the attack tests notice
  *   table FILE                         the table in Markdown
  *   check-table FILE                   fails unless FILE holds that very table
  */

@@ -22,7 +22,7 @@ static const char *const namespace_files[NAMESPACE_COUNT_] = {
 };
 
 static const char *const from_kernel[] = {"uid", "gid", "groups", "capabilities", "no_new_privs", "seccomp",
-    "namespaces", "read_only_root", "cgroup", "limits", "host_uid"};
+    "namespaces", "read_only_root", "network", "cgroup", "limits", "host_uid"};
 static const char *const from_guest[] = {"landlock_abi"};
 
 static int read_namespaces(int proc, uint64_t inodes[NAMESPACE_COUNT_], struct error *err)
@@ -214,6 +214,46 @@ static bool in_cgroup(int proc, const struct meter *meter, const char *path)
         return true;
 }
 
+/* Do all lines of a table of routes that begin (`first`) or end with an interface's name say loopback? */
+static bool only_loopback(const char *text, bool first)
+{
+        for (const char *line = text; *line;) {
+                const char *end = strchrnul(line, '\n');
+                const char *word = line;
+                size_t size = strcspn(line, " \t\n");
+                if (!first) {
+                        const char *stop = end;
+                        while (stop > line && (stop[-1] == ' ' || stop[-1] == '\t'))
+                                stop--;
+                        word = stop;
+                        while (word > line && word[-1] != ' ' && word[-1] != '\t')
+                                word--;
+                        size = (size_t)(stop - word);
+                }
+                if (size != 2 || memcmp(word, "lo", 2) != 0)
+                        return false;
+                line = *end ? end + 1 : end;
+        }
+        return true;
+}
+
+/*
+ * "none" if no route leads anywhere but to loopback; NULL if one does, or it can't be told. Routes, since
+ * some kernels put unused tunnel devices into every new namespace.
+ */
+static const char *read_network(int proc)
+{
+        char text[4096];
+        ssize_t n = fd_read_small(proc, "net/route", text, sizeof text);
+        const char *routes = n > 0 ? strchr(text, '\n') : NULL; /* behind the heading */
+        if (!routes || (size_t)n >= sizeof text - 1 || !only_loopback(routes + 1, true))
+                return NULL;
+        n = fd_read_small(proc, "net/ipv6_route", text, sizeof text);
+        if (n == -ENOENT || n == 0)
+                return "none"; /* no IPv6, or no route */
+        return n > 0 && (size_t)n < sizeof text - 1 && only_loopback(text, false) ? "none" : NULL;
+}
+
 int readback_process(struct evidence *evidence, pid_t pid, const struct meter *meter,
     const char *cgroup_path, struct error *err)
 {
@@ -252,7 +292,7 @@ int readback_process(struct evidence *evidence, pid_t pid, const struct meter *m
                 (void)snprintf(evidence->seccomp_sha256, sizeof evidence->seccomp_sha256, "%s",
                     seccomp_profile_sha256());
         }
-        evidence->network = "none";
+        evidence->network = read_network(proc);
         memcpy(evidence->kernel_says, from_kernel, sizeof from_kernel);
         memcpy(evidence->guest_says, from_guest, sizeof from_guest);
         return 0;
