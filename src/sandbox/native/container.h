@@ -48,6 +48,7 @@ struct container {
         bool made;         /* the launcher said so */
         pid_t gate_pid;    /* the program's process, waiting; 0 before */
         bool told_gate, started, exited, output_ended, lost, destroying, destroyed, killed;
+        bool init_gone;                    /* nobody is left to collect */
         uint64_t oom_kills, forks_refused; /* as told so far */
         char *buffer;                      /* output on its way */
         char *file;                        /* content of the file being received, with its path in front */
