@@ -243,7 +243,9 @@ static int read_input(const char *what, const char *path, size_t max, char **ret
         if (!S_ISREG(st.st_mode) && !S_ISFIFO(st.st_mode) && !is_dev_null(&st))
                 return error_set(err, ERROR_INPUT, 0, "name a regular file or a pipe",
                     "%s %s is a device or socket", what, path);
-        int r = fd_read_whole(fd, max, ret_data, ret_size);
+        /* Before reading gigabytes only to find that they are too many. */
+        bool too_much = S_ISREG(st.st_mode) && (uint64_t)st.st_size > max;
+        int r = too_much ? -EFBIG : fd_read_whole(fd, max, ret_data, ret_size);
         if (r == -EFBIG)
                 return error_set(err, ERROR_INPUT, EFBIG,
                     "put large data into files of its own, with --file", "%s %s is larger than %zu MiB",

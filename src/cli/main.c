@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/commands.h"
+#include "cli/signals.h"
 #include "cli/report.h"
 #include "util/fd.h"
 
@@ -26,6 +27,7 @@ int main(int argc, char **argv)
 {
         if (!fill_standard_descriptors())
                 return EXIT_SANDBOX;
+        signals_prepare();
 
         if (argc < 2) {
                 _cleanup_(freep) char *text = help_text(NULL);

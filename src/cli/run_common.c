@@ -39,8 +39,11 @@ static void explain(const struct view *view, const mai_result *result)
                 (void)!write(STDERR_FILENO, "\n", 1);
         if (is_error)
                 report_line(NULL, mai_result_error_message(result), mai_result_error_hint(result));
-        else
+        else if (mai_result_violation_message(result))
                 report_line("stopped", mai_result_violation_message(result), NULL);
+        /* The program's outcome stands, but its files, say, could not be written. */
+        if (!is_error && mai_result_error_message(result))
+                report_line(NULL, mai_result_error_message(result), mai_result_error_hint(result));
 }
 
 /* The exit status, after the result and the lines about it have been written. */
@@ -59,7 +62,7 @@ static int conclude(struct view *view, mai_result *result)
         int caught = signals_caught();
         if (strcmp(status, "cancelled") == 0 && caught)
                 return 128 + caught;
-        if (strcmp(status, "error") == 0 || mai_result_violation_message(result))
+        if (mai_result_error_message(result) || mai_result_violation_message(result))
                 explain(view, result);
         if (strcmp(status, "error") == 0 && caught)
                 return 128 + caught;

@@ -20,6 +20,19 @@ static void do_nothing(int signal)
         (void)signal;
 }
 
+void signals_prepare(void)
+{
+        /*
+         * A broken pipe, or a file larger than the caller's ulimit, is an error of that write, with a
+         * message. A handler rather than SIG_IGN: execve() puts handlers back to the default, but leaves
+         * what is ignored.
+         */
+        struct sigaction nothing = {.sa_handler = do_nothing};
+        (void)sigemptyset(&nothing.sa_mask);
+        (void)sigaction(SIGPIPE, &nothing, NULL);
+        (void)sigaction(SIGXFSZ, &nothing, NULL);
+}
+
 void signals_install(mai_sandbox *sandbox)
 {
         static const int cancelling[] = {SIGINT, SIGTERM, SIGHUP};
@@ -31,13 +44,6 @@ void signals_install(mai_sandbox *sandbox)
                 if (sigaction(cancelling[i], &action, &before) == 0 && before.sa_handler == SIG_IGN)
                         (void)sigaction(cancelling[i], &before, NULL);
         }
-        /*
-         * A handler rather than SIG_IGN: execve() puts handlers back to the default, but leaves what is
-         * ignored.
-         */
-        struct sigaction pipe = {.sa_handler = do_nothing};
-        (void)sigemptyset(&pipe.sa_mask);
-        (void)sigaction(SIGPIPE, &pipe, NULL);
 }
 
 void signals_detach(void)

@@ -9,10 +9,12 @@
 
 #include "mai/sandbox.h"
 
+/* To be called first of all: signals that writing may bring become errors of the write. */
+void signals_prepare(void);
+
 /*
  * From now on the signals cancel what runs in `sandbox` (system calls are interrupted, not restarted).
- * Signals that were ignored stay so (nohup). SIGPIPE no longer kills, and is back at its default in programs
- * that we start.
+ * Signals that were ignored stay so (nohup).
  */
 void signals_install(mai_sandbox *sandbox);
 

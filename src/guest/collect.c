@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "guest/collect.h"
 
+#include "guest/init.h"
 #include "util/strbuf.h"
 
 #include <dirent.h>
@@ -179,6 +180,7 @@ int collect_files(struct link *link, int workdir, const struct guest_collect *li
             .path = STRBUF_INIT(GUEST_PATH_MAX - 1),
             .inodes = STRBUF_INIT(sizeof(uint64_t) * ENTRIES_MAX),
         };
+        (void)chmod(GUEST_WORKDIR, 0700); /* which the program may have closed to itself, and so to us */
         int top = openat(workdir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         int r = top < 0 ? 0 : walk(&c, top, 0);
         if (r == 0)

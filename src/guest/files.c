@@ -52,6 +52,12 @@ static int make_parents(int workdir, char *path)
         return 0;
 }
 
+/* The limit to name for an error, if it is one that a limit explains. */
+static const char *limit_behind(int errnum)
+{
+        return errnum == ENOSPC || errnum == EDQUOT ? "disk_limit or inode_limit" : NULL;
+}
+
 int put_begin(
     struct put_state *put, int workdir, const char *payload, uint32_t size, struct setup_failure *failure)
 {
@@ -69,10 +75,10 @@ int put_begin(
         int r = make_parents(workdir, path);
         if (r < 0)
                 return failure_set(
-                    failure, -r, "disk_limit", NULL, "making the directories of input file %s", path);
+                    failure, -r, limit_behind(-r), NULL, "making the directories of input file %s", path);
         put->fd = open_beneath(workdir, path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, head.mode & 0777);
         if (put->fd < 0)
-                return failure_set(failure, errno, "disk_limit", NULL, "making input file %s", path);
+                return failure_set(failure, errno, limit_behind(errno), NULL, "making input file %s", path);
         put->left = head.size;
         return 0;
 }

@@ -16,7 +16,9 @@
 #include <net/if.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/ioctl.h>
+#include <sys/syscall.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -40,17 +42,63 @@ static void send_failure(const struct setup_failure *failure)
 /* ---- Before a request ---- */
 
 /*
+ * What is ignored stays so over execve(), down to the program. Which signals they are is one line of
+ * /proc/self/status, "SigIgn:" and a mask; asking for each would be sixty calls, which is what there is
+ * without /proc.
+ */
+static void heed_all_signals(void)
+{
+        /* The kernel's own struct, all zero: libc's functions refuse the signals that it keeps for itself.
+         */
+        static const uint64_t by_default[4];
+        char status[4096];
+        const char *line = NULL;
+        if (fd_read_small(AT_FDCWD, "/proc/self/status", status, sizeof status) > 0)
+                line = strstr(status, "\nSigIgn:\t");
+        unsigned long long ignored = line ? strtoull(line + 9, NULL, 16) : ~0ULL;
+        for (int number = 1; number <= 64; number++)
+                if (ignored >> (number - 1) & 1)
+                        (void)syscall(SYS_rt_sigaction, number, &by_default, NULL, sizeof(uint64_t));
+}
+
+/*
+ * The container's limits are the policy's, so none that the caller happens to have may be felt inside: a
+ * ulimit of memory, CPU time or file size would end the program with no word of ours, and one of stack or
+ * open files be less than what the result says. Whoever may not raise a hard limit goes as far as it.
+ */
+static void lift_inherited_limits(void)
+{
+        static const struct {
+                int resource;
+                rlim_t value;
+        } wanted[] = {
+            {RLIMIT_AS, RLIM_INFINITY},
+            {RLIMIT_DATA, RLIM_INFINITY},
+            {RLIMIT_CPU, RLIM_INFINITY},
+            {RLIMIT_FSIZE, RLIM_INFINITY},
+            {RLIMIT_STACK, RLIM_INFINITY},
+            {RLIMIT_NPROC, RLIM_INFINITY},
+            {RLIMIT_NOFILE, 1U << 20},
+        };
+        for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
+                struct rlimit limit = {wanted[i].value, wanted[i].value};
+                if (setrlimit(wanted[i].resource, &limit) == 0 || getrlimit(wanted[i].resource, &limit) < 0)
+                        continue;
+                limit.rlim_cur = limit.rlim_max;
+                (void)setrlimit(wanted[i].resource, &limit);
+        }
+}
+
+/*
  * Nothing inherited: no terminal, no descriptors but the socket, no file mode mask, no directory, no blocked
  * signals, none ignored of those that shells, nohup and language runtimes like to ignore.
  */
 static void detach_from_caller(void)
 {
-        static const int often_ignored[] = {
-            SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGCHLD, SIGTSTP, SIGTTIN, SIGTTOU};
         sigset_t none;
         (void)sigemptyset(&none);
-        for (size_t i = 0; i < ARRAY_SIZE(often_ignored); i++)
-                (void)signal(often_ignored[i], SIG_DFL);
+        heed_all_signals();
+        lift_inherited_limits();
         (void)sigprocmask(SIG_SETMASK, &none, NULL);
         (void)setsid();
         (void)fd_close_from(LAUNCHER_SOCKET_FD + 1);

@@ -254,7 +254,9 @@ void run_after_drain(struct run *run)
         int r = run->managed.ops->collect(run->managed.container, &limits);
         if (r < 0) {
                 struct error err = {};
-                (void)error_set(&err, ERROR_OUTPUT, -r, NULL, "the run's files can't be collected");
+                (void)error_set(&err, ERROR_OUTPUT, r == -ESRCH ? 0 : -r, NULL,
+                    r == -ESRCH ? "the run's files are lost: the container had to be killed as a whole"
+                                : "the run's files can't be collected");
                 run_complain(run, &err);
                 run_begin_destroy(run);
         }

@@ -143,6 +143,32 @@ static const struct seccomp_clause prlimit_clauses[] = {
 RULE(seccomp_rule_prlimit, prlimit_clauses, VERDICT_ALLOW,
         "reading; setting all but RLIMIT_CORE, and not for process 1, which are EPERM");
 
+/*
+ * sched_setscheduler(pid_t pid, ...), sched_setparam and sched_setattr the same. The container's init runs as
+ * the same user: in the idle class, beside a few busy processes, it would answer nothing in time.
+ */
+static const struct seccomp_clause scheduler_clauses[] = {
+        WHEN(VERDICT_EPERM, EQUAL(0, 1)),
+};
+RULE(seccomp_rule_scheduler, scheduler_clauses, VERDICT_ALLOW, "not for process 1, which is EPERM");
+
+/*
+ * setpriority(int which, int who, ...), and ioprio_set(int which, int who, ...) with other numbers. All
+ * processes of the user include the init.
+ */
+#define IOPRIO_WHO_USER 3
+static const struct seccomp_clause priority_clauses[] = {
+        WHEN(VERDICT_EPERM, EQUAL(0, PRIO_USER)),
+        WHEN(VERDICT_EPERM, EQUAL(1, 1)),
+};
+static const struct seccomp_clause io_priority_clauses[] = {
+        WHEN(VERDICT_EPERM, EQUAL(0, IOPRIO_WHO_USER)),
+        WHEN(VERDICT_EPERM, EQUAL(1, 1)),
+};
+#define PRIORITY_TEXT "of processes and groups but 1, which is EPERM, as all processes of a user are"
+RULE(seccomp_rule_priority, priority_clauses, VERDICT_ALLOW, PRIORITY_TEXT);
+RULE(seccomp_rule_io_priority, io_priority_clauses, VERDICT_ALLOW, PRIORITY_TEXT);
+
 /* mknod(path, umode_t mode, dev): 16 bits of mode are read. mkfifo() is this call. */
 #define MKNOD_CLAUSES(arg) { \
         WHEN(VERDICT_ALLOW, MASKED(arg, S_IFMT, S_IFIFO)), \

@@ -76,10 +76,10 @@ static const struct seccomp_call identity[] = {
 
 static const struct seccomp_call scheduling[] = {
         CALL(sched_yield), CALL(sched_getaffinity), CALL(sched_getscheduler),
-        CALL(sched_setscheduler), CALL(sched_getparam), CALL(sched_setparam), CALL(sched_getattr),
-        CALL(sched_setattr), CALL(sched_get_priority_max), CALL(sched_get_priority_min),
-        CALL(sched_rr_get_interval), CALL(getpriority), CALL(setpriority), CALL(ioprio_get),
-        CALL(ioprio_set), CALL(getrusage), CALL(getrlimit), RULED(setrlimit, setrlimit),
+        RULED(sched_setscheduler, scheduler), CALL(sched_getparam), RULED(sched_setparam, scheduler), CALL(sched_getattr),
+        RULED(sched_setattr, scheduler), CALL(sched_get_priority_max), CALL(sched_get_priority_min),
+        CALL(sched_rr_get_interval), CALL(getpriority), RULED(setpriority, priority), CALL(ioprio_get),
+        RULED(ioprio_set, io_priority), CALL(getrusage), CALL(getrlimit), RULED(setrlimit, setrlimit),
         RULED(prlimit64, prlimit),
 };
 

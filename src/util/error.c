@@ -49,6 +49,23 @@ void error_move(struct error *to, struct error *from)
         }
 }
 
+/* What helps against an error wherever it shows: the caller's own advice would miss the point. */
+static const struct {
+        int errnum;
+        const char *hint;
+} general_hints[] = {
+    {EMFILE, "raise the limit of open files (ulimit -n)"},
+    {ENFILE, "the host has no file descriptors left"},
+};
+
+static const char *general_hint(int errnum, const char *hint)
+{
+        for (size_t i = 0; i < ARRAY_SIZE(general_hints); i++)
+                if (general_hints[i].errnum == errnum)
+                        return general_hints[i].hint;
+        return hint;
+}
+
 /* Names in brackets: not the macros of error.h. */
 int(error_set)(
     struct error *err, enum error_code code, int errnum, const char *hint, const char *format, ...)
@@ -71,6 +88,7 @@ int(error_set)(
                         text = with_reason;
                 }
         }
+        hint = general_hint(errnum, hint);
         char *hint_copy = hint ? strdup(hint) : NULL;
         error_clear(err);
         err->code = code;

@@ -351,7 +351,7 @@ static void signals_cancel(void **state)
                         const char *mask = strstr(status, "SigCgt:");
                         assert_non_null(mask);
                         (void)snprintf(line, sizeof line, "%.24s", mask + 8);
-                        if (strtoull(line, NULL, 16) & (UINT64_C(1) << (SIGPIPE - 1)))
+                        if (strtoull(line, NULL, 16) & (UINT64_C(1) << (SIGHUP - 1)))
                                 break;
                         (void)poll(NULL, 0, 10);
                 }

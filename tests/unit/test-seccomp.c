@@ -146,6 +146,21 @@ static uint32_t expect_prlimit(const __u64 *args)
         return (unsigned int)args[1] == 4 || (int)args[0] == 1 ? FAIL(EPERM) : SECCOMP_RET_ALLOW;
 }
 
+static uint32_t expect_scheduler(const __u64 *args)
+{
+        return (int)args[0] == 1 ? FAIL(EPERM) : SECCOMP_RET_ALLOW;
+}
+
+static uint32_t expect_priority(const __u64 *args)
+{
+        return (int)args[0] == 2 || (int)args[1] == 1 ? FAIL(EPERM) : SECCOMP_RET_ALLOW;
+}
+
+static uint32_t expect_io_priority(const __u64 *args)
+{
+        return (int)args[0] == 3 || (int)args[1] == 1 ? FAIL(EPERM) : SECCOMP_RET_ALLOW;
+}
+
 static uint32_t node_kind(uint64_t mode)
 {
         unsigned short kind = (unsigned short)mode & S_IFMT;
@@ -180,6 +195,11 @@ static const struct ruled {
     {"personality", expect_personality},
     {"setrlimit", expect_setrlimit},
     {"prlimit64", expect_prlimit},
+    {"sched_setscheduler", expect_scheduler},
+    {"sched_setparam", expect_scheduler},
+    {"sched_setattr", expect_scheduler},
+    {"setpriority", expect_priority},
+    {"ioprio_set", expect_io_priority},
     {"mknod", expect_mknod},
     {"mknodat", expect_mknodat},
     {"move_pages", expect_move_pages},
@@ -319,7 +339,7 @@ static void every_number(void **state)
                         check(machines, &data, &expectation);
                 }
         }
-        assert_int_equal(by_rule, seccomp_syscall_resolve_name("mknod") >= 0 ? 11 : 10);
+        assert_int_equal(by_rule, seccomp_syscall_resolve_name("mknod") >= 0 ? 16 : 15);
         print_message("filters: %u instructions with notify, %u without; longest path %zu\n",
             machines[0].program->length, machines[1].program->length, machines[0].longest);
         assert_true(machines[0].program->length <= 400);
@@ -331,8 +351,8 @@ static void every_low_ioctl_and_prctl(void **state)
         struct machine machines[2] = {
             {.program = seccomp_program(true)}, {.program = seccomp_program(false)}};
         struct seccomp_data data = {.arch = NATIVE};
-        static const char *const names[] = {
-            "ioctl", "prctl", "socket", "personality", "prlimit64", "mknodat"};
+        static const char *const names[] = {"ioctl", "prctl", "socket", "personality", "prlimit64",
+            "mknodat", "sched_setattr", "setpriority", "ioprio_set"};
         for (size_t n = 0; n < ARRAY_SIZE(names); n++) {
                 data.nr = seccomp_syscall_resolve_name(names[n]);
                 assert_true(data.nr >= 0);
@@ -410,6 +430,10 @@ static void known_bypasses(void **state)
             {"prlimit64", {0, 4, 0x7fff00000000}, FAIL(EPERM)}, /* the pointer's low half is 0 */
             {"prlimit64", {0, 0x100000004, 0x1000}, FAIL(EPERM)},
             {"prlimit64", {0, 4, 0}, SECCOMP_RET_ALLOW},
+            {"sched_setscheduler", {0x100000001, 5}, FAIL(EPERM)},
+            {"sched_setscheduler", {2, 5}, SECCOMP_RET_ALLOW},
+            {"setpriority", {0, 0x100000001, 19}, FAIL(EPERM)},
+            {"setpriority", {2, 0, 19}, FAIL(EPERM)},
             {"prlimit64", {0x100000001, 7, 0x1000}, FAIL(EPERM)}, /* the init's limits */
             {"setrlimit", {0x100000004, 0x1000, 0}, FAIL(EPERM)},
             {"mknodat", {0, 0, 0x12180}, SECCOMP_RET_USER_NOTIF}, /* S_IFCHR with garbage above 16 bits */

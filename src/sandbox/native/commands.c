@@ -88,6 +88,10 @@ int container_kill(struct container *c, unsigned deadline_msec)
 
 int container_collect(struct container *c, const struct collect_limits *limits)
 {
+        /* Its end was an event before, and will not be one again: whoever waits for the files waits in vain.
+         */
+        if (c->init_gone)
+                return -ESRCH;
         struct guest_collect message = {
             .max_files = limits->max_files, .max_bytes = limits->max_bytes, .max_depth = limits->max_depth};
         return frame_send(c->guest.socket, GUEST_COLLECT, &message, sizeof message, NULL, 0, NULL, 0);

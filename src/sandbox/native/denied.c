@@ -34,9 +34,11 @@ int denied_answer(struct denied *denied)
                 return errno == EINTR || errno == ENOENT ? -EAGAIN
                                                          : -errno; /* ENOENT: the caller died meanwhile */
         struct seccomp_notif_resp answer = {.id = call.id, .error = -EPERM};
-        bool brokered = call.data.nr == SYS_sched_setaffinity;
-        if (brokered)
+        bool brokered = call.data.nr == SYS_sched_setaffinity && denied->brokered_count < BROKERED_CALLS_MAX;
+        if (brokered) {
+                denied->brokered_count++;
                 answer.error = affinity_broker(denied->listener, &call, denied->cpus, LAUNCHER_CPU_WORDS);
+        }
         (void)ioctl(denied->listener, SECCOMP_IOCTL_NOTIF_SEND, &answer); /* fails only if the caller died */
         return brokered ? -EAGAIN : count(denied, call.data.nr);
 }

@@ -11,6 +11,9 @@
 /* Distinct calls told apart; what comes on top is counted under the last name. */
 #define DENIED_NAMES_MAX 32
 
+/* Affinity calls done for a container. Each costs the host time that no limit of the container counts. */
+#define BROKERED_CALLS_MAX 10000U
+
 struct denied {
         int listener;                      /* -1: none */
         uint64_t cpus[LAUNCHER_CPU_WORDS]; /* that the container may use */
@@ -19,6 +22,7 @@ struct denied {
                 uint64_t count;
         } calls[DENIED_NAMES_MAX];
         size_t call_count;
+        unsigned brokered_count;
 };
 #define DENIED_INIT                                                                                         \
         {                                                                                                   \

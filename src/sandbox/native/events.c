@@ -26,6 +26,7 @@ static int failed(struct container *c, struct container_event *event, enum conta
 static int vanished(struct container *c, struct container_event *event, const char *what)
 {
         (void)epoll_ctl(c->epoll, EPOLL_CTL_DEL, c->guest.socket, NULL);
+        c->init_gone = true;
         if (c->exited || c->lost || c->destroying)
                 return 0;
         if (!c->made && !c->launcher_gone) {

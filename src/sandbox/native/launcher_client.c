@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -66,8 +67,25 @@ static int spawn(int program, int socket, pid_t *ret_pid)
         return 0;
 }
 
+/* A run has some thirty descriptors at once, of ours or of the launcher's, which inherits the limit. */
+#define OPEN_FILES_MIN 64U
+
+/* Said at the start: where descriptors run out later, the message would be about whatever needed one. */
+static int check_open_files(struct error *err)
+{
+        struct rlimit limit;
+        if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= OPEN_FILES_MIN)
+                return 0;
+        return error_set(err, ERROR_BACKEND, EMFILE, NULL,
+            "a run needs a limit of %u open files, and it is %u here", OPEN_FILES_MIN,
+            (unsigned)limit.rlim_cur);
+}
+
 int launcher_start(struct launcher_client *ret, struct error *err)
 {
+        int r = check_open_files(err);
+        if (r < 0)
+                return r;
         int pair[2];
         if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
                 return error_set(err, ERROR_BACKEND, errno, NULL, "making the launcher's socket");
@@ -77,10 +95,11 @@ int launcher_start(struct launcher_client *ret, struct error *err)
         _cleanup_(closep) int theirs = fcntl(low, F_DUPFD_CLOEXEC, LAUNCHER_SOCKET_FD + 16);
         _cleanup_(closep) int program = sealed_copy();
         if (theirs < 0 || program < 0)
-                return error_set(err, ERROR_BACKEND, program < 0 ? -program : errno, NULL,
+                return error_set(err, ERROR_BACKEND, program < 0 ? -program : errno,
+                    program == -EFBIG ? "raise the limit of file sizes (ulimit -f)" : NULL,
                     "copying the launcher to memory");
         pid_t pid;
-        int r = spawn(program, theirs, &pid);
+        r = spawn(program, theirs, &pid);
         if (r < 0)
                 return error_set(err, ERROR_BACKEND, -r, NULL, "starting the launcher");
         *ret = (struct launcher_client){.pid = pid, .socket = take_fd(&ours)};
