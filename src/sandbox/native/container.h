@@ -49,7 +49,6 @@ struct container {
         pid_t gate_pid;                /* the program's process, waiting; 0 before */
         bool init_gone, launcher_gone; /* the end of either's channel has been seen */
         bool told_gate, started, exited, output_ended, lost, destroying, destroyed, killed;
-        bool init_gone;                    /* nobody is left to collect */
         uint64_t oom_kills, forks_refused; /* as told so far */
         char *buffer;                      /* output on its way */
         char *file;                        /* content of the file being received, with its path in front */

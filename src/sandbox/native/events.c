@@ -31,7 +31,6 @@ static int vanished(struct container *c, struct container_event *event, const ch
                 return 0;
         if (!c->made && !c->launcher_gone) {
                 /* The launcher ends what it could not complete, and is about to say why. */
-                c->init_gone = true;
                 return 0;
         }
         if (c->killed || meter_oom_kills(&c->meter) > 0) {
