@@ -153,21 +153,24 @@ static const struct seccomp_clause scheduler_clauses[] = {
 RULE(seccomp_rule_scheduler, scheduler_clauses, VERDICT_ALLOW, "not for process 1, which is EPERM");
 
 /*
- * setpriority(int which, int who, ...), and ioprio_set(int which, int who, ...) with other numbers. All
- * processes of the user include the init.
+ * setpriority(int which, int who, ...), and ioprio_set(int which, int who, ...) with other numbers. Of processes and of
+ * groups; all processes of the user would include the init.
  */
-#define IOPRIO_WHO_USER 3
+#define IOPRIO_WHO_PROCESS 1
+#define IOPRIO_WHO_PGRP 2
 static const struct seccomp_clause priority_clauses[] = {
-        WHEN(VERDICT_EPERM, EQUAL(0, PRIO_USER)),
         WHEN(VERDICT_EPERM, EQUAL(1, 1)),
+        WHEN(VERDICT_ALLOW, EQUAL(0, PRIO_PROCESS)),
+        WHEN(VERDICT_ALLOW, EQUAL(0, PRIO_PGRP)),
 };
 static const struct seccomp_clause io_priority_clauses[] = {
-        WHEN(VERDICT_EPERM, EQUAL(0, IOPRIO_WHO_USER)),
         WHEN(VERDICT_EPERM, EQUAL(1, 1)),
+        WHEN(VERDICT_ALLOW, EQUAL(0, IOPRIO_WHO_PROCESS)),
+        WHEN(VERDICT_ALLOW, EQUAL(0, IOPRIO_WHO_PGRP)),
 };
 #define PRIORITY_TEXT "of processes and groups but 1, which is EPERM, as all processes of a user are"
-RULE(seccomp_rule_priority, priority_clauses, VERDICT_ALLOW, PRIORITY_TEXT);
-RULE(seccomp_rule_io_priority, io_priority_clauses, VERDICT_ALLOW, PRIORITY_TEXT);
+RULE(seccomp_rule_priority, priority_clauses, VERDICT_EPERM, PRIORITY_TEXT);
+RULE(seccomp_rule_io_priority, io_priority_clauses, VERDICT_EPERM, PRIORITY_TEXT);
 
 /* mknod(path, umode_t mode, dev): 16 bits of mode are read. mkfifo() is this call. */
 #define MKNOD_CLAUSES(arg) { \

@@ -153,12 +153,14 @@ static uint32_t expect_scheduler(const __u64 *args)
 
 static uint32_t expect_priority(const __u64 *args)
 {
-        return (int)args[0] == 2 || (int)args[1] == 1 ? FAIL(EPERM) : SECCOMP_RET_ALLOW;
+        bool process_or_group = (int)args[0] == 0 || (int)args[0] == 1;
+        return process_or_group && (int)args[1] != 1 ? SECCOMP_RET_ALLOW : FAIL(EPERM);
 }
 
 static uint32_t expect_io_priority(const __u64 *args)
 {
-        return (int)args[0] == 3 || (int)args[1] == 1 ? FAIL(EPERM) : SECCOMP_RET_ALLOW;
+        bool process_or_group = (int)args[0] == 1 || (int)args[0] == 2;
+        return process_or_group && (int)args[1] != 1 ? SECCOMP_RET_ALLOW : FAIL(EPERM);
 }
 
 static uint32_t node_kind(uint64_t mode)
