@@ -23,7 +23,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 WORK = ROOT / "build-v2"
-MIRROR = os.environ.get("MAI_DEBIAN_MIRROR", "")
+MIRROR = os.environ.get("MAI_DEBIAN_MIRROR")  # else debootstrap's own
 PACKAGES = ("python3", "kmod", "libyaml-0-2", "libjansson4", "libmd0", "uidmap", "procps")
 # What a guest of one evening has no use for.
 PRUNED = ("usr/share/doc", "usr/share/man", "usr/share/locale", "usr/share/info", "var/cache", "var/lib/apt",
@@ -67,7 +67,7 @@ def base_root():
         say("making a minimal Debian")
         shutil.rmtree(directory, ignore_errors=True)
         quietly(["debootstrap", "--variant=minbase", f"--include={','.join(PACKAGES)}", "bookworm", str(directory),
-                 MIRROR])
+                 *([MIRROR] if MIRROR else [])])
         for path in PRUNED:
             shutil.rmtree(directory / path, ignore_errors=True)
         with open(directory / "etc/passwd", "a", encoding="ascii") as file:
