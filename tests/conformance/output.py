@@ -161,6 +161,9 @@ def terminated_by_the_caller(t):
 
     from lib import attack
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        # Under nohup, or behind a shell's `&`, it would be inherited as ignored, and then it is right that nothing happens.
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
         marker = attack.unique(t, "cancel")
         process = t.sandbox.start(t.sandbox.command("import time; time.sleep(60)", [marker]))
         host.wait_until(lambda: [p for p in host.processes_with(marker) if p != process.pid],
