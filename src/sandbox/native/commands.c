@@ -5,6 +5,7 @@
 #include "util/strbuf.h"
 
 #include <fcntl.h>
+#include <signal.h>
 
 /*
  * Sends a frame. A broken channel is no error here: whoever broke it (the launcher, the init) has said why,
@@ -103,5 +104,7 @@ int container_destroy(struct container *c)
         c->destroying = true;
         if (c->meter.disk >= 0)
                 close_and_forget(&c->meter.disk); /* it would keep the file system */
+        if (c->launcher.pid > 0)
+                (void)kill(c->launcher.pid, SIGCONT); /* somebody may have stopped it */
         return launcher_send(&c->launcher, &message, LAUNCHER_DESTROY, sizeof message, NULL, 0, NULL);
 }

@@ -110,6 +110,8 @@ void launcher_stop(struct launcher_client *client)
 {
         close_and_forget(&client->socket);
         if (client->pid > 0) {
+                /* One that somebody stopped would never see its socket's end, and we never its own. */
+                (void)kill(client->pid, SIGCONT);
                 while (waitpid(client->pid, NULL, 0) < 0 && errno == EINTR) {
                 }
                 client->pid = 0;
