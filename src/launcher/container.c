@@ -9,8 +9,10 @@
 
 #include <fcntl.h>
 #include <linux/sched.h>
+#include <linux/securebits.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -44,9 +46,20 @@ static int write_maps(const struct host *host, const struct launcher_create *cre
 }
 
 /*
- * A child in namespaces of its own, and in the v2 group from its first instruction. The network namespace is
- * ours: the launcher sits in an empty one, so that the child has no power over it. The cgroup namespace is
- * taken by the child once it is where it belongs.
+ * Acts as another id, with every capability kept. Who owns a user namespace is who its creator acts as, and
+ * what the program takes of the kernel's per-user stocks (inotify instances, user namespaces, message
+ * queues) is charged to the owner as well: that must be nobody else's, least of all root's, whose services
+ * need theirs.
+ */
+static int act_as(uint32_t uid)
+{
+        return syscall(SYS_setresuid, -1, uid, -1) < 0 ? -errno : 0;
+}
+
+/*
+ * A child in namespaces of its own, which its own id of the host owns, and in the v2 group from its first
+ * instruction. The network namespace is ours: the launcher sits in an empty one, so that the child has no
+ * power over it. The cgroup namespace is taken by the child once it is where it belongs.
  */
 static pid_t clone_child(const struct container *container, int *ret_pidfd)
 {
@@ -59,7 +72,16 @@ static pid_t clone_child(const struct container *container, int *ret_pidfd)
                 args.flags |= CLONE_INTO_CGROUP;
                 args.cgroup = (uint64_t)container->cgroup.directories[CONTROLLER_UNIFIED];
         }
-        return (pid_t)syscall(SYS_clone3, &args, sizeof args);
+        if (prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP, 0, 0, 0) < 0 || act_as(container->host_uid) < 0)
+                return -1;
+        pid_t pid = (pid_t)syscall(SYS_clone3, &args, sizeof args);
+        if (pid == 0)
+                return 0; /* in its own namespace, with all of that one's capabilities */
+        int error = errno;
+        if (act_as(0) < 0)
+                _exit(1); /* can't be; and nothing could go on */
+        errno = error;
+        return pid;
 }
 
 static uint64_t lap(uint64_t *since)

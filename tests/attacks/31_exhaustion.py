@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Class 31: descriptors, kernel objects, locked memory, huge pages, hard links: each is refused at some bound."""
 
+import ctypes
+import os
+
 from lib import attack, host
 from lib.case import case, check, equal
 
@@ -106,3 +109,20 @@ finish()
           "timers are not bounded", report)
     t.tried(f"timers: {report['timers']} after {report.get('timers made')}; watches: {report['watches']} after "
             f"{report.get('watches made')}")
+
+
+@case(limit=60)
+def stocks_of_the_host_user(t):
+    """What the kernel counts per user is charged to an id of the container's own, not to whoever started it."""
+    program = t.write("hold.py", "import ctypes, time\nlibc = ctypes.CDLL(None)\nn = 0\n"
+                      "while libc.inotify_init() >= 0:\n    n += 1\nprint(n, flush=True)\ntime.sleep(6)\n")
+    running = t.sandbox.start(t.sandbox.command(program, json_output=False))
+    taken = int(running.stdout.readline() or 0)
+    descriptor = ctypes.CDLL(None).inotify_init()
+    if descriptor >= 0:
+        os.close(descriptor)
+    running.terminate()
+    running.communicate()
+    check(taken > 0, "the guest took none", taken)
+    check(descriptor >= 0, "the host's user has no inotify instance left", taken)
+    t.tried(f"inotify instances: {taken} taken inside, and the host's user still gets one")
