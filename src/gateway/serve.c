@@ -402,8 +402,11 @@ static void serve_file(struct gateway *gateway, struct connection *connection)
                 connection_refuse(connection, reason);
         else if (file->fd >= 0)
                 connection_answer_file(connection, file->fd, file->size);
-        else
+        else if (file->job)
                 wait_for(file->job, connection);
+        else
+                connection_refuse(
+                    connection, REASON_INTERNAL); /* it was over before it could be waited for */
 }
 
 void serve_clear(struct gateway *gateway)

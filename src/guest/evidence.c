@@ -2,6 +2,7 @@
 #include "guest/evidence.h"
 
 #include "util/fd.h"
+#include "util/parse.h"
 
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -126,7 +127,10 @@ static void read_map(int proc, const char *file, uint32_t first[3], uint32_t *re
         for (int i = 0; i < 3; i++)
                 first[i] = GUEST_UNKNOWN;
         if (fd_read_small(proc, file, text, sizeof text) > 0) {
-                (void)sscanf(text, "%u %u %u", &first[0], &first[1], &first[2]);
+                int64_t map[3];
+                if (parse_integers(text, map, 3) == 3)
+                        for (int i = 0; i < 3; i++)
+                                first[i] = (uint32_t)map[i];
                 for (const char *at = text; (at = strchr(at, '\n')) != NULL; at++)
                         lines++;
         }
@@ -137,10 +141,14 @@ static void read_map(int proc, const char *file, uint32_t first[3], uint32_t *re
 static uint64_t hard_limit(const char *text, const char *name)
 {
         const char *line = strstr(text, name);
-        unsigned long long hard;
-        if (!line || sscanf(line + strlen(name), "%*s %llu", &hard) != 1)
-                return UINT64_MAX; /* unlimited, or not said */
-        return hard;
+        if (!line)
+                return UINT64_MAX;
+        line += strlen(name);
+        line += strspn(line, " ");
+        line += strcspn(line, " "); /* past the soft limit */
+        int64_t hard;
+        return parse_integers(line, &hard, 1) == 1 ? (uint64_t)hard
+                                                   : UINT64_MAX; /* unlimited, or not said */
 }
 
 static void read_limits(int proc, struct guest_evidence *evidence)
@@ -249,11 +257,11 @@ static void read_cgroup(const struct cgroup_view *view, struct guest_evidence *e
                 evidence->cpu_period_usec = cgroup_view_number(view, CGROUP_CPU, "cpu.cfs_period_us", "");
         } else if (view->sources[CGROUP_CPU] == GUEST_SOURCE_CGROUP_V2) {
                 char text[64];
-                unsigned long long quota, period;
+                int64_t bandwidth[2]; /* quota and period */
                 if (fd_read_small(view->directories[CGROUP_CPU], "cpu.max", text, sizeof text) > 0 &&
-                    sscanf(text, "%llu %llu", &quota, &period) == 2) {
-                        evidence->cpu_quota_usec = quota;
-                        evidence->cpu_period_usec = period;
+                    parse_integers(text, bandwidth, 2) == 2) {
+                        evidence->cpu_quota_usec = (uint64_t)bandwidth[0];
+                        evidence->cpu_period_usec = (uint64_t)bandwidth[1];
                 }
         }
         for (int i = 0; i < CGROUP_CONTROLLER_COUNT_; i++) {

@@ -2,6 +2,7 @@
 #include "guest/sample.h"
 
 #include "util/fd.h"
+#include "util/parse.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -24,21 +25,18 @@ static void add_process(int proc, const char *pid, struct proc_sum *sum)
         if (fd_read_small(proc, path, text, sizeof text) <= 0)
                 return;
         const char *name_end = strrchr(text, ')'); /* the name may hold anything */
-        unsigned long long user, system;
-        long long children_user, children_system, threads;
-        /* Behind the name: state and ten numbers; times are the fields 14 to 17, threads 20. */
-        if (!name_end || sscanf(name_end + 1,
-                             " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %lld %lld %*d %*d %lld",
-                             &user, &system, &children_user, &children_system, &threads) != 5)
+        /* Behind the name and the state come the fields 4 and up: times are 14 to 17, threads 20. */
+        int64_t fields[17];
+        if (!name_end || strlen(name_end) < 4 || parse_integers(name_end + 3, fields, 17) != 17)
                 return;
-        sum->user_ticks += user + (uint64_t)MAX(children_user, 0);
-        sum->system_ticks += system + (uint64_t)MAX(children_system, 0);
-        sum->tasks += (uint64_t)MAX(threads, 0);
+        sum->user_ticks += (uint64_t)fields[10] + (uint64_t)MAX(fields[12], 0);
+        sum->system_ticks += (uint64_t)fields[11] + (uint64_t)MAX(fields[13], 0);
+        sum->tasks += (uint64_t)MAX(fields[16], 0);
 
-        unsigned long long resident;
+        int64_t pages[2]; /* all, resident */
         (void)snprintf(path, sizeof path, "%.16s/statm", pid);
-        if (fd_read_small(proc, path, text, sizeof text) > 0 && sscanf(text, "%*u %llu", &resident) == 1)
-                sum->memory_pages += resident;
+        if (fd_read_small(proc, path, text, sizeof text) > 0 && parse_integers(text, pages, 2) == 2)
+                sum->memory_pages += (uint64_t)pages[1];
 }
 
 static bool read_proc(struct proc_sum *ret)

@@ -49,8 +49,8 @@ static void take_streams(struct queue *queue)
 static void receive_configure(struct queue *queue, struct configuration *configuration)
 {
         _cleanup_(freep) char *payload = malloc(GUEST_FRAME_MAX);
-        uint16_t type;
-        uint32_t size;
+        uint16_t type = 0;
+        uint32_t size = 0;
         int fds[FD_PASS_MAX];
         size_t n;
         int r = payload ? 0 : -ENOMEM;

@@ -67,7 +67,7 @@ static void user_name(uid_t uid, char *name, size_t size)
         _cleanup_(freep) char *table = NULL;
         char *fields[8];
         name[0] = '\0';
-        if (read_table("/etc/passwd", &table) < 0)
+        if (read_table("/etc/passwd", &table) < 0 || !table)
                 return;
         char *at = table;
         for (int n; (n = next_line(&at, fields)) >= 0;) {
@@ -85,7 +85,7 @@ static struct id_range largest_range(const char *path, const char *name, const c
         struct id_range best = {};
         _cleanup_(freep) char *table = NULL;
         char *fields[8];
-        if (read_table(path, &table) < 0)
+        if (read_table(path, &table) < 0 || !table)
                 return best;
         char *at = table;
         for (int n; (n = next_line(&at, fields)) >= 0;) {
@@ -223,8 +223,10 @@ static int read_map(const char *path, struct id_range *ret, bool *ret_whole)
         *ret = (struct id_range){};
         *ret_whole = false;
         for (const char *line = text; *line;) {
-                unsigned inside, outside, count;
-                if (sscanf(line, "%u %u %u", &inside, &outside, &count) == 3) {
+                int64_t fields[3];
+                if (parse_integers(line, fields, 3) == 3) {
+                        uint32_t inside = (uint32_t)fields[0], outside = (uint32_t)fields[1],
+                                 count = (uint32_t)fields[2];
                         *ret_whole = *ret_whole || (inside == 0 && outside == 0 && count == UINT32_MAX);
                         unsigned skipped = inside == 0 ? 1 : 0;
                         if (count - skipped > ret->count)
@@ -244,9 +246,9 @@ int ids_become_root(const char *note, struct ids *ret, struct setup_failure *fai
                         return failure_set(failure, EPERM, "user", NULL, "not root of our own namespace");
                 const char *how = NULL;
                 int r = make_namespace(&how, failure);
-                return r < 0 ? r : start_again(how, failure);
+                return r < 0 || !how ? r : start_again(how, failure);
         }
-        bool whole_gids;
+        bool whole_gids = false;
         int r = read_map("/proc/self/uid_map", &ids.uids, &ids.whole_host);
         if (r == 0)
                 r = read_map("/proc/self/gid_map", &ids.gids, &whole_gids);

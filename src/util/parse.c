@@ -20,6 +20,21 @@ static bool read_digits(const char *text, uint64_t *ret, const char **end)
         return true;
 }
 
+size_t parse_integers(const char *text, int64_t *values, size_t n)
+{
+        size_t count = 0;
+        for (; count < n; count++) {
+                char *end;
+                errno = 0;
+                long long value = strtoll(text, &end, 10);
+                if (end == text || errno == ERANGE || (*end != '\0' && !isspace((unsigned char)*end)))
+                        break;
+                values[count] = value;
+                text = end;
+        }
+        return count;
+}
+
 bool parse_u64(const char *text, uint64_t *ret)
 {
         uint64_t value;

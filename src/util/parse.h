@@ -7,6 +7,12 @@
 
 #include "util/common.h"
 
+/*
+ * Reads up to `n` decimal integers, which may have a sign and stand apart by white space, from the start of
+ * a kernel file's text. Stops before the first word that is none, or too large. Returns how many it read.
+ */
+size_t parse_integers(const char *text, int64_t *values, size_t n);
+
 /* Decimal digits only, no sign. */
 bool parse_u64(const char *text, uint64_t *ret);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sandbox/docker/attach.h"
+#include "util/parse.h"
 
 #include <sys/epoll.h>
 
@@ -109,13 +110,15 @@ static int take_head(struct attach *attach, struct error *err)
                 const struct strbuf *head = &attach->head;
                 if (head->size < 4 || memcmp(head->data + head->size - 4, "\r\n\r\n", 4) != 0)
                         continue;
-                int status = 0;
-                if (sscanf(head->data, "HTTP/1.%*d %d", &status) != 1)
+                /* "HTTP/1.1 101 ..." */
+                int64_t status = 0;
+                if (head->size < 12 || memcmp(head->data, "HTTP/1.", 7) != 0 ||
+                    parse_integers(head->data + 8, &status, 1) != 1)
                         return error_set(err, ERROR_BACKEND, EBADMSG, "see docker.host: is it an engine?",
                             "docker: attaching to the container: the answer is not HTTP");
                 if (status != 101 && status != 200)
                         return engine_refusal(
-                            status, attach->in, attach->in_size, "attaching to the container", err);
+                            (int)status, attach->in, attach->in_size, "attaching to the container", err);
                 attach->state = ATTACH_OPEN;
                 return 0;
         }

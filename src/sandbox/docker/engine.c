@@ -6,6 +6,7 @@
 #include <sys/timerfd.h>
 
 #include "util/clock.h"
+#include "util/parse.h"
 
 /* The largest answer that is read: an engine has no reason to send more, and could be anybody. */
 #define ANSWER_MAX (16U << 20)
@@ -110,10 +111,14 @@ static size_t on_head(char *data, size_t one, size_t size, void *user)
         struct call *call = user;
         char line[64];
         (void)snprintf(line, sizeof line, "%.*s", (int)MIN(size, sizeof line - 1), data);
-        unsigned minor;
-        if (strncasecmp(line, name, sizeof name - 1) == 0 &&
-            sscanf(line + sizeof name - 1, " 1.%u", &minor) == 1)
-                call->api = minor;
+        const char *value = line + sizeof name - 1;
+        if (strncasecmp(line, name, sizeof name - 1) == 0) {
+                int64_t minor;
+                value += strspn(value, " ");
+                if (strncmp(value, "1.", 2) == 0 && parse_integers(value + 2, &minor, 1) == 1 &&
+                    minor >= 0 && minor < UINT16_MAX)
+                        call->api = (unsigned)minor;
+        }
         return size;
 }
 

@@ -179,8 +179,7 @@ static int take_mounts(struct container *c, const struct guest_evidence *g, stru
 static int take_network(struct evidence *e, const struct guest_evidence *g, struct error *err)
 {
         for (uint32_t i = 0; i < g->interface_count; i++)
-                if (i >= GUEST_INTERFACES_MAX ||
-                    (strncmp(g->interfaces[i], "lo", GUEST_INTERFACE_SIZE) != 0))
+                if (i >= GUEST_INTERFACES_MAX || memcmp(g->interfaces[i], "lo", sizeof "lo") != 0)
                         return MISMATCH(err, "network_mode: the container has an interface %.*s",
                             (int)GUEST_INTERFACE_SIZE, g->interfaces[MIN(i, GUEST_INTERFACES_MAX - 1)]);
         e->network = "none";

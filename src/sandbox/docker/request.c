@@ -86,7 +86,7 @@ static json_t *tmpfs(const struct container_spec *spec, const struct docker_iden
                 (void)json_object_set_new(mounts, docker_writable[i],
                     json_sprintf("rw,exec,nosuid,nodev,size=%llu,nr_inodes=%llu,uid=%u,gid=%u,mode=%s",
                         (unsigned long long)spec->limits.disk_limit,
-                        (unsigned long long)(spec->limits.inode_limit + DOCKER_OWN_INODES), identity->uid,
+                        (unsigned long long)spec->limits.inode_limit + DOCKER_OWN_INODES, identity->uid,
                         identity->gid, i == 0 ? "0755" : "1777"));
         return mounts;
 }
@@ -125,7 +125,7 @@ static json_t *host_config(const struct container_spec *spec, const struct docke
             "ReadonlyRootfs", spec->read_only, "NanoCpus",
             (json_int_t)MAX(limits->cpu_count * CPU_NANO, CPU_NANO_MIN), "CpusetCpus", identity->cpus, /* */
             "Memory", memory, "MemorySwap", memory, "MemorySwappiness", (json_int_t)-1, "PidsLimit",
-            (json_int_t)(limits->pids_limit + DOCKER_OWN_PROCESSES), "OomKillDisable", 0, "Privileged", 0,
+            (json_int_t)limits->pids_limit + DOCKER_OWN_PROCESSES, "OomKillDisable", 0, "Privileged", 0,
             "AutoRemove", 0, "Init", 0, "NetworkMode", "none", "IpcMode", "private", "PidMode", "", /* */
             "CgroupnsMode", "private", "LogConfig", "Type", "none", "RestartPolicy", "Name", "no");
         if (config && rest && spec->docker_runtime)

@@ -30,19 +30,15 @@ static void table_clear(struct table *table)
 static bool parse_stat(const char *text, struct process *process)
 {
         const char *at = strrchr(text, ')');
-        unsigned long long user, system, threads;
-        long long child_user, child_system;
-        int parent;
-        /* state ppid pgrp session tty tpgid flags minflt cminflt majflt cmajflt utime stime cutime cstime
-         * priority nice num_threads */
-        if (!at ||
-            sscanf(at + 1, " %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %lld %lld %*d %*d %llu",
-                &parent, &user, &system, &child_user, &child_system, &threads) != 6)
+        /* Behind the state: ppid pgrp session tty tpgid flags minflt cminflt majflt cmajflt utime stime
+         * cutime cstime priority nice num_threads */
+        int64_t fields[17];
+        if (!at || strlen(at) < 4 || parse_integers(at + 3, fields, 17) != 17)
                 return false;
-        process->parent = parent;
-        process->user_ticks = user + (uint64_t)MAX(child_user, 0LL);
-        process->system_ticks = system + (uint64_t)MAX(child_system, 0LL);
-        process->threads = threads;
+        process->parent = (pid_t)fields[0];
+        process->user_ticks = (uint64_t)fields[10] + (uint64_t)MAX(fields[12], 0);
+        process->system_ticks = (uint64_t)fields[11] + (uint64_t)MAX(fields[13], 0);
+        process->threads = (uint64_t)fields[16];
         return true;
 }
 
@@ -118,12 +114,12 @@ static int read_container(pid_t init, struct table *table)
 static uint64_t private_memory(pid_t pid)
 {
         char path[40], text[256];
-        unsigned long long resident, shared;
+        int64_t pages[3]; /* all, resident, shared */
         (void)snprintf(path, sizeof path, "/proc/%d/statm", (int)pid);
-        if (fd_read_small(AT_FDCWD, path, text, sizeof text) <= 0 ||
-            sscanf(text, "%*u %llu %llu", &resident, &shared) != 2 || shared > resident)
+        if (fd_read_small(AT_FDCWD, path, text, sizeof text) <= 0 || parse_integers(text, pages, 3) != 3 ||
+            pages[2] > pages[1])
                 return 0;
-        return (resident - shared) * (uint64_t)sysconf(_SC_PAGESIZE);
+        return (uint64_t)(pages[1] - pages[2]) * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
 int process_usage_read(pid_t init, struct process_usage *ret)
@@ -158,13 +154,13 @@ int process_usage_memory(pid_t init, uint64_t *ret_bytes)
                 if (!table.items[i].inside)
                         continue;
                 char path[48], text[2048];
-                unsigned long long kilobytes = 0;
+                static const char key[] = "\nPss_Anon:";
+                int64_t kilobytes;
                 (void)snprintf(path, sizeof path, "/proc/%d/smaps_rollup", (int)table.items[i].pid);
-                const char *line = fd_read_small(AT_FDCWD, path, text, sizeof text) > 0
-                                       ? strstr(text, "\nPss_Anon:")
-                                       : NULL;
-                if (line && sscanf(line, "\nPss_Anon: %llu", &kilobytes) == 1)
-                        sum += kilobytes * 1024;
+                const char *line =
+                    fd_read_small(AT_FDCWD, path, text, sizeof text) > 0 ? strstr(text, key) : NULL;
+                if (line && parse_integers(line + sizeof key - 1, &kilobytes, 1) == 1)
+                        sum += (uint64_t)kilobytes * 1024;
                 else
                         sum += private_memory(table.items[i].pid);
         }
