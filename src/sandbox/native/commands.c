@@ -2,7 +2,7 @@
 #include "sandbox/native/container.h"
 
 #include "protocol/frames.h"
-#include "util/strbuf.h"
+#include "sandbox/exec_spec.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -31,28 +31,10 @@ int container_put_file(
         return r;
 }
 
-/* Appends strings, each with its NUL; counts them. */
-static int add_strings(struct strbuf *spec, const char *const *strings, uint32_t *ret_count)
-{
-        uint32_t count = 0;
-        for (; strings && strings[count]; count++)
-                if (strbuf_append(spec, strings[count], strlen(strings[count]) + 1) < 0)
-                        return -E2BIG;
-        *ret_count = count;
-        return 0;
-}
-
 int container_execute(struct container *c, const struct exec_spec *exec, struct error *err)
 {
         _cleanup_(strbuf_clear) struct strbuf spec = STRBUF_INIT(GUEST_SPEC_MAX);
-        struct guest_spec head = {.version = GUEST_PROTOCOL_VERSION};
-        if (strbuf_append(&spec, &head, sizeof head) < 0 || add_strings(&spec, exec->argv, &head.argc) < 0 ||
-            add_strings(&spec, exec->environment, &head.envc) < 0 ||
-            strbuf_append(&spec, exec->argv[0], strlen(exec->argv[0]) + 1) < 0)
-                return error_set(
-                    err, ERROR_INPUT, E2BIG, "pass long input as a file", "arguments and environment");
-        memcpy(spec.data, &head, sizeof head);
-        int r = 0;
+        int r = exec_spec_encode(exec, &spec, err);
         for (size_t at = 0; at < spec.size && r == 0; at += GUEST_DATA_CHUNK)
                 r = tell(c, GUEST_SPEC_DATA, spec.data + at, MIN(spec.size - at, (size_t)GUEST_DATA_CHUNK),
                     NULL, 0, NULL, 0, err);
