@@ -2,6 +2,7 @@
 /* The Docker backend: containers that an engine makes and our init looks after. */
 #include "sandbox/docker/container.h"
 
+#include "sandbox/docker/pull.h"
 #include "sandbox/module.h"
 #include "util/clock.h"
 #include "util/fd.h"
@@ -46,6 +47,14 @@ static struct backend *docker_close(struct backend *backend)
                 curl_global_cleanup();
         free(backend);
         return NULL;
+}
+
+static int pull_image(struct backend *backend, const struct image_pull *pull,
+    char ret_digest[IMAGE_DIGEST_SIZE], struct error *err)
+{
+        _cleanup_(endpoint_clear) struct endpoint endpoint = {};
+        int r = endpoint_find(pull->engine, &endpoint, err);
+        return r < 0 ? r : docker_pull(&endpoint, pull, ret_digest, err);
 }
 
 static int docker_prune(struct backend *backend, const char *id, unsigned slot, struct error *err)
@@ -254,6 +263,7 @@ static const struct backend_ops docker_backend = {
     .open = docker_open,
     .close = docker_close,
     .prune = docker_prune,
+    .pull = pull_image,
     .container = &docker_container,
 };
 

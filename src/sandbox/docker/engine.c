@@ -19,6 +19,7 @@ struct call {
         struct curl_slist *headers;
         struct strbuf answer;
         unsigned api;
+        engine_data *data;
         engine_done *done;
         void *user;
 };
@@ -101,7 +102,14 @@ static void call_end(struct call *call)
 static size_t on_body(char *data, size_t one, size_t size, void *user)
 {
         struct call *call = user;
-        return strbuf_append(&call->answer, data, size) < 0 ? 0 : size; /* 0: libcurl gives up */
+        long status = 0;
+        int r;
+        (void)curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
+        if (call->data && status == 200)
+                r = call->data(call->user, data, size);
+        else
+                r = strbuf_append(&call->answer, data, size);
+        return r != 0 ? 0 : size; /* 0: libcurl gives up */
 }
 
 /* "Api-Version: 1.41" of an answer's head: the minor version. */
@@ -161,14 +169,18 @@ static bool prepare(struct call *call, const struct engine_request *request)
         if (!call->easy)
                 return false;
         CURL *easy = call->easy;
-        bool good = curl_easy_setopt(easy, CURLOPT_URL, strbuf_text(&url)) == CURLE_OK &&
-                    curl_easy_setopt(easy, CURLOPT_PRIVATE, call) == CURLE_OK &&
-                    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body) == CURLE_OK &&
-                    curl_easy_setopt(easy, CURLOPT_WRITEDATA, call) == CURLE_OK &&
-                    curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_head) == CURLE_OK &&
-                    curl_easy_setopt(easy, CURLOPT_HEADERDATA, call) == CURLE_OK &&
-                    curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS,
-                        request->limit_msec > 0 ? request->limit_msec : ENGINE_CALL_MSEC) == CURLE_OK;
+        bool good =
+            curl_easy_setopt(easy, CURLOPT_URL, strbuf_text(&url)) == CURLE_OK &&
+            curl_easy_setopt(easy, CURLOPT_PRIVATE, call) == CURLE_OK &&
+            curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body) == CURLE_OK &&
+            curl_easy_setopt(easy, CURLOPT_WRITEDATA, call) == CURLE_OK &&
+            curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_head) == CURLE_OK &&
+            curl_easy_setopt(easy, CURLOPT_HEADERDATA, call) == CURLE_OK &&
+            (request->data
+                    ? curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, ENGINE_STALL_SEC) == CURLE_OK &&
+                          curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L) == CURLE_OK
+                    : curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS,
+                          request->limit_msec > 0 ? request->limit_msec : ENGINE_CALL_MSEC) == CURLE_OK);
         if (good && (request->body || strcmp(request->method, "POST") == 0)) {
                 char type[128];
                 (void)snprintf(type, sizeof type, "Content-Type: %s",
@@ -194,6 +206,7 @@ int engine_call(struct engine *engine, const struct engine_request *request, str
         *call = (struct call){
             .engine = engine,
             .answer = STRBUF_INIT(ANSWER_MAX),
+            .data = request->data,
             .done = request->done,
             .user = request->user,
         };

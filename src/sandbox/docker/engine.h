@@ -19,6 +19,8 @@
 
 /* Everything but an image build or pull answers sooner than this, or something is wrong. */
 #define ENGINE_CALL_MSEC 30000L
+/* An answer that comes in pieces may pause for so long. */
+#define ENGINE_STALL_SEC 300L
 
 struct call;
 
@@ -43,6 +45,9 @@ struct engine_reply {
 
 typedef void engine_done(void *user, const struct engine_reply *reply);
 
+/* A piece of a successful answer's body as it arrives. Not 0: no more of it is wanted, the call fails. */
+typedef int engine_data(void *user, const char *data, size_t size);
+
 struct engine_request {
         const char *method;
         const char *path; /* behind "/v1.NN", or from the root if `bare`; percent-encoded */
@@ -50,7 +55,8 @@ struct engine_request {
         const char *body; /* copied; NULL: none */
         size_t body_size;
         const char *content_type;
-        long limit_msec; /* 0: ENGINE_CALL_MSEC */
+        long limit_msec;   /* 0: ENGINE_CALL_MSEC */
+        engine_data *data; /* NULL: the whole answer comes with `done`; else no limit but ENGINE_STALL_SEC */
         engine_done *done;
         void *user;
 };

@@ -89,7 +89,8 @@ static void no_image(struct container *c)
 {
         _cleanup_(error_clear) struct error err = {};
         _cleanup_(freep) char *hint = NULL;
-        if (asprintf(&hint, "`mai-sandbox image pull %s`, or set `image` to one that the engine has",
+        if (asprintf(&hint,
+                "`mai-sandbox image pull --backend docker %s`, or set `image` to one that the engine has",
                 c->spec->image) < 0)
                 hint = NULL;
         (void)error_set(&err, ERROR_IMAGE, 0, hint, "image: the engine at %s has no image \"%s\"",
