@@ -132,7 +132,8 @@ struct container_ops {
         int (*execute)(struct container *container, const struct exec_spec *spec, struct error *err);
         int (*release_gate)(struct container *container, struct error *err);
 
-        int (*sample)(struct container *container, struct usage *ret); /* fills every member; 0 or -errno */
+        /* Fills every member. 0; -EAGAIN: there is no reading yet, and it is too early to worry; -errno. */
+        int (*sample)(struct container *container, struct usage *ret);
 
         /* Kills every process of the program at once; EXITED follows within `deadline_msec`, by force if
          * need be. */

@@ -179,6 +179,7 @@ static int refused(struct puller *puller, const char *what, struct error *err)
         int r = engine_refused(&reply, what, err);
         if (err && puller->status != 0) {
                 err->code = ERROR_IMAGE;
+                free(err->hint);
                 err->hint = strdup("see the name, and whether the engine can reach the registry");
         }
         return r;
@@ -241,7 +242,7 @@ static int run(
                 (void)snprintf(digest, sizeof digest, "%s", id);
         json_decref(account);
         if (!digest[0])
-                return error_set(err, ERROR_BACKEND, EBADMSG, NULL,
+                return error_set(err, ERROR_BACKEND, EBADMSG, "see docker.host: is it an engine?",
                     "docker: the engine's account of image %s makes no sense", puller->pull->reference);
         r = puller->pull->name ? give_name(engine, puller, digest, err) : 0;
         if (r == 0)
@@ -261,7 +262,7 @@ int docker_pull(const struct endpoint *endpoint, const struct image_pull *pull,
         if (epoll < 0)
                 return error_set(err, ERROR_BACKEND, errno, "raise the open files limit (ulimit -n)",
                     "opening descriptors");
-        int r = engine_open(&engine, endpoint, epoll, 0, err);
+        int r = engine_open(&engine, endpoint, epoll, 0, ENGINE_CALL_MSEC, err);
         if (r == 0)
                 r = run(&engine, &puller, ret_digest, err);
         engine_close(&engine);
