@@ -41,8 +41,7 @@ enum option_value {
 #define FOR_POLICY_SHOW (1U << 2)
 #define FOR_OTHERS (1U << 3)
 #define FOR_DOCTOR (1U << 4)
-#define FOR_IMAGE_PULL (1U << 5)
-#define FOR_ALL (FOR_RUN | FOR_POLICY_CHECK | FOR_POLICY_SHOW | FOR_OTHERS | FOR_DOCTOR | FOR_IMAGE_PULL)
+#define FOR_ALL (FOR_RUN | FOR_POLICY_CHECK | FOR_POLICY_SHOW | FOR_OTHERS | FOR_DOCTOR)
 
 struct option_spec {
         const char *name;        /* with its dashes */

@@ -24,13 +24,19 @@ struct init {
         int signals;                            /* signalfd for SIGCHLD */
         int workdir;                            /* O_PATH of /sandbox */
         struct put_state put;
-        struct strbuf spec;
+        size_t spec_size;
         struct program program;
         uint32_t reaped;
         uint32_t killed; /* found running at the end, and killed */
         bool exited;     /* EXITED was sent */
-        char *payload;   /* one frame */
 };
+
+/*
+ * Not from the heap, which a run would otherwise have no need of: its first use costs three system calls and
+ * as many page faults, pages that are never touched cost nothing.
+ */
+static char payload[GUEST_FRAME_MAX]; /* of the frame at hand */
+static char spec[GUEST_SPEC_MAX];     /* what to execute, as it has come so far */
 
 _Noreturn void init_fail(struct link *link, const struct setup_failure *failure)
 {
@@ -133,27 +139,34 @@ static void report_end(struct init *init)
         tell_extension(init, INIT_EXITED);
 }
 
-/* Forks the program's process; its standard descriptors must be nobody else's, so that their end can be
- * seen. */
-static void on_spec_end(struct init *init, int standard[3])
+/* Starts the program's process where its streams travel through us. */
+static int start_carried(struct init *init, int standard[3], struct setup_failure *failure)
 {
-        struct setup_failure failure;
         const struct init_extension *extension = init->extension;
         int announce = init->link->in;
+        int r = extension->open_streams(extension->state, standard, &announce);
+        if (r < 0)
+                return failure_set(failure, -r, NULL, NULL, "making the program's standard streams");
+        r = program_fork(&init->program, spec, init->spec_size, announce, standard, failure);
+        (void)close(announce);
+        return r;
+}
+
+/* Starts the program's process. Its standard descriptors must be nobody else's, so that their end can be
+ * seen. */
+static void on_spec_end(struct init *init, int fds[GUEST_SPEC_END_FDS])
+{
+        struct setup_failure failure = {};
         if (init->program.pid > 0)
                 die();
-        int r = extension ? extension->open_streams(extension->state, standard, &announce) : 0;
-        if (r < 0)
-                (void)failure_set(&failure, -r, NULL, NULL, "making the program's standard streams");
-        else
-                r = program_fork(&init->program, &init->spec, announce, standard, &failure);
+        int r = init->extension ? start_carried(init, fds, &failure)
+                                : program_await(&init->program, spec, init->spec_size, init->link->in, fds,
+                                      fds[3], init->link, &failure);
         if (r < 0)
                 init_fail(init->link, &failure);
-        for (int i = 0; i < 3; i++)
-                close_and_forget(&standard[i]);
-        if (extension)
-                (void)close(announce);
-        strbuf_clear(&init->spec);
+        for (int i = 0; i < GUEST_SPEC_END_FDS; i++)
+                close_and_forget(&fds[i]);
+        init->spec_size = 0;
 }
 
 /* What has been sent SIGKILL can't do anything more, so its end may be told before it is complete. */
@@ -172,33 +185,37 @@ static void on_collect(struct init *init, const struct guest_collect *limits)
 {
         kill_everyone(init);
         reap(init);
-        if (collect_files(init->link, init->workdir, limits, init->payload) < 0)
+        if (collect_files(init->link, init->workdir, limits, payload) < 0)
                 die();
 }
 
 static void handle_frame(struct init *init, uint16_t type, uint32_t size, int *fds, size_t fd_count)
 {
-        if (fd_count != (type == GUEST_SPEC_END && !init->extension ? 3U : 0U))
+        if (fd_count != (type == GUEST_SPEC_END && !init->extension ? GUEST_SPEC_END_FDS : 0U))
                 die();
         switch (type) {
         case GUEST_PUT_FILE:
         case GUEST_PUT_DATA: {
                 struct setup_failure failure;
                 int r = type == GUEST_PUT_FILE
-                            ? put_begin(&init->put, init->workdir, init->payload, size, &failure)
-                            : put_data(&init->put, init->payload, size, &failure);
+                            ? put_begin(&init->put, init->workdir, payload, size, &failure)
+                            : put_data(&init->put, payload, size, &failure);
                 if (r < 0)
                         init_fail(init->link, &failure);
                 return;
         }
         case GUEST_SPEC_DATA:
-                if (strbuf_append(&init->spec, init->payload, size) < 0)
-                        die();
+                if (size > sizeof spec - init->spec_size)
+                        die(); /* the supervisor's own bound is the same */
+                memcpy(spec + init->spec_size, payload, size);
+                init->spec_size += size;
                 return;
         case GUEST_SPEC_END:
                 on_spec_end(init, fds);
                 return;
         case GUEST_GO:
+                if (!init->extension)
+                        die();
                 program_release(&init->program);
                 tell_extension(init, INIT_RELEASED);
                 return;
@@ -209,13 +226,13 @@ static void handle_frame(struct init *init, uint16_t type, uint32_t size, int *f
                 struct guest_collect limits;
                 if (size != sizeof limits)
                         die();
-                memcpy(&limits, init->payload, sizeof limits);
+                memcpy(&limits, payload, sizeof limits);
                 on_collect(init, &limits);
                 return;
         }
         default:
                 if (!init->extension ||
-                    init->extension->take_frame(init->extension->state, type, init->payload, size) <= 0)
+                    init->extension->take_frame(init->extension->state, type, payload, size) <= 0)
                         die();
         }
 }
@@ -226,8 +243,7 @@ static void make_home(void)
         (void)mkdir(GUEST_HOME, 0700);
 }
 
-static void send_ready(
-    const struct init_config *config, const struct lockdown_state *state, uint64_t lockdown_nsec)
+static void send_ready(const struct init_config *config, const struct lockdown_state *state)
 {
         struct guest_ready ready = {
             .version = GUEST_PROTOCOL_VERSION,
@@ -235,9 +251,6 @@ static void send_ready(
             .landlock_abi = state->landlock_abi,
             .degraded = config->degraded | state->degraded,
         };
-        if (config->step_nsec)
-                memcpy(ready.step_nsec, config->step_nsec, sizeof(uint64_t) * 6);
-        ready.step_nsec[6] = lockdown_nsec;
 
         struct link *link = config->link;
         if (config->extension) {
@@ -283,7 +296,7 @@ static void serve(struct init *init)
                 uint32_t size;
                 int fds[FD_PASS_MAX];
                 size_t fd_count;
-                int r = init->link->ops->receive(init->link, &type, init->payload, &size, fds, &fd_count);
+                int r = init->link->ops->receive(init->link, &type, payload, &size, fds, &fd_count);
                 if (r < 0)
                         die();
                 if (r > 0)
@@ -295,7 +308,6 @@ _Noreturn void init_main(const struct init_config *config)
 {
         struct setup_failure failure;
         struct lockdown_state state;
-        uint64_t begun = clock_now();
         if (lockdown(&config->lockdown, &state, &failure) < 0)
                 init_fail(config->link, &failure);
         /* Changing ids and dropping capabilities clears it; the launcher's death must be ours. */
@@ -304,16 +316,14 @@ _Noreturn void init_main(const struct init_config *config)
         if (config->extension)
                 config->extension->locked_down(config->extension->state, &state);
         make_home();
-        send_ready(config, &state, clock_now() - begun);
+        send_ready(config, &state);
         close_and_forget(&state.listener);
 
         struct init init = {
             .link = config->link,
             .extension = config->extension,
             .put = {.fd = -1},
-            .spec = STRBUF_INIT(GUEST_SPEC_MAX),
             .program = PROGRAM_INIT,
-            .payload = malloc(GUEST_FRAME_MAX),
         };
         sigset_t children;
         (void)sigemptyset(&children);
@@ -323,7 +333,7 @@ _Noreturn void init_main(const struct init_config *config)
         (void)sigprocmask(SIG_SETMASK, &blocked, NULL);
         init.signals = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
         init.workdir = openat(AT_FDCWD, GUEST_WORKDIR, O_PATH | O_DIRECTORY | O_CLOEXEC);
-        if (init.signals < 0 || init.workdir < 0 || !init.payload)
+        if (init.signals < 0 || init.workdir < 0)
                 die();
 
         for (;;)

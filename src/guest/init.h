@@ -43,9 +43,8 @@ struct init_config {
         struct link *link;
         const struct init_extension *extension; /* NULL: descriptors can be passed, the host does the rest */
         struct lockdown_config lockdown;
-        unsigned degraded;         /* already waived by whoever built the container */
-        const uint64_t *step_nsec; /* six times measured so far, for the READY frame; or NULL */
-        bool die_with_parent;      /* the parent's thread lives as long as the container should */
+        unsigned degraded;    /* already waived by whoever built the container */
+        bool die_with_parent; /* the parent's thread lives as long as the container should */
 };
 
 /* Never returns: the process ends with the container. */

@@ -4,7 +4,6 @@
 #include "guest/init.h"
 #include "launcher/tree.h"
 #include "protocol/enforcement.h"
-#include "util/clock.h"
 #include "util/defence.h"
 #include "util/fd.h"
 
@@ -97,9 +96,7 @@ static int verify_inside(struct setup_failure *failure)
 _Noreturn void child_main(const struct launcher_create *create, bool no_cgroup, int guest, int go)
 {
         struct setup_failure failure;
-        uint64_t steps[6] = {};
         uint32_t degraded = 0;
-        uint64_t begun = clock_now();
         struct link link = {.ops = &socket_link_ops, .in = guest};
 
         /* 1. Whoever made us gone means we go. */
@@ -110,10 +107,8 @@ _Noreturn void child_main(const struct launcher_create *create, bool no_cgroup, 
                 init_fail(&link, &failure);
         link.in = KEPT_GUEST;
         wait_for(go, 'm');
-        steps[0] = clock_now() - begun;
 
         /* 2. Who we are, what we are called, where we are. */
-        begun = clock_now();
         r = take_ids(create, &failure);
         if (r == 0 && sethostname(create->hostname, strlen(create->hostname)) < 0)
                 r = failure_set(&failure, errno, NULL, NULL, "naming the container");
@@ -127,14 +122,11 @@ _Noreturn void child_main(const struct launcher_create *create, bool no_cgroup, 
                 r = take_cpus(create, &failure);
         if (r < 0)
                 init_fail(&link, &failure);
-        steps[1] = clock_now() - begun;
 
         /* 3. Not a step further before every limit holds. Only now is our cgroup the one to be the root of
          * the view. */
-        begun = clock_now();
         wait_for(go, 'l');
         (void)close(go);
-        steps[2] = clock_now() - begun;
         if (unshare(CLONE_NEWCGROUP) < 0 && errno != EINVAL) {
                 (void)failure_set(&failure, errno, NULL, NULL, "making a cgroup namespace");
                 init_fail(&link, &failure);
@@ -161,7 +153,6 @@ _Noreturn void child_main(const struct launcher_create *create, bool no_cgroup, 
                     .writable = tree_writable,
                 },
             .degraded = degraded,
-            .step_nsec = steps,
         };
         init_main(&config);
 }

@@ -4,7 +4,6 @@
 #include "launcher/child.h"
 #include "launcher/tree.h"
 #include "protocol/enforcement.h"
-#include "util/clock.h"
 #include "util/fd.h"
 
 #include <fcntl.h>
@@ -84,14 +83,6 @@ static pid_t clone_child(const struct container *container, int *ret_pidfd)
         return pid;
 }
 
-static uint64_t lap(uint64_t *since)
-{
-        uint64_t now = clock_now();
-        uint64_t took = now - *since;
-        *since = now;
-        return took;
-}
-
 /* What an ordinary user most often lacks, in one go rather than one after the other. */
 static int refuse_both(
     const struct host *host, const struct launcher_create *create, struct setup_failure *failure)
@@ -114,7 +105,6 @@ static int refuse_both(
 static int create_steps(const struct host *host, const struct launcher_create *create, int guest,
     struct container *c, struct setup_failure *failure)
 {
-        uint64_t since = clock_now();
         /* 1. Ids, names and read-only flags that had to wait for the request. */
         int r = refuse_both(host, create, failure);
         if (r == 0)
@@ -131,7 +121,6 @@ static int create_steps(const struct host *host, const struct launcher_create *c
                 r = cgroup_make_unified(&host->cgroups, create, &c->cgroup, failure);
         if (r < 0 && r != -ENOENT)
                 return r;
-        c->step_nsec[0] = lap(&since);
 
         /* 3. The child. It waits on `go` for each of its two steps. */
         int go[2];
@@ -155,7 +144,6 @@ static int create_steps(const struct host *host, const struct launcher_create *c
                                          : NULL,
                     "making the namespaces");
         }
-        c->step_nsec[1] = lap(&since);
 
         /* 4. Its ids; then it may build its mounts, while we see to the limits. */
         r = write_maps(host, create, c, failure);
@@ -163,18 +151,15 @@ static int create_steps(const struct host *host, const struct launcher_create *c
                 return r;
         if (write(open_go, "m", 1) != 1)
                 return failure_set(failure, errno, NULL, NULL, "the container's init is gone");
-        c->step_nsec[2] = lap(&since);
 
         /* 5. Limits first, then entry, then the word that they hold. */
         if (host->cgroups.version == 1) {
                 r = cgroup_make(&host->cgroups, create, &c->cgroup, failure);
                 if (r < 0)
                         return r;
-                c->step_nsec[3] = lap(&since);
                 r = cgroup_attach(&c->cgroup, c->pid, failure);
                 if (r < 0)
                         return r;
-                c->step_nsec[4] = lap(&since);
         }
         if (write(open_go, "l", 1) != 1)
                 return failure_set(failure, errno, NULL, NULL, "the container's init is gone");

@@ -16,8 +16,7 @@ struct container {
         int pidfd; /* of the init; -1: none */
         pid_t pid;
         uint32_t host_uid, host_gid; /* as our own user namespace has them */
-        uint64_t step_nsec[8];
-        uint32_t degraded; /* bits of enum enforcement */
+        uint32_t degraded;           /* bits of enum enforcement */
 };
 #define CONTAINER_INIT                                                                                      \
         {                                                                                                   \

@@ -14,6 +14,7 @@
 
 #include <fcntl.h>
 #include <net/if.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -21,6 +22,9 @@
 #include <sys/syscall.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+
+/* By then the program has been started; the shortest of Python's take longer. */
+#define FORGET_AFTER_MSEC 10
 
 static void send_message(
     void *message, enum launcher_message_type type, size_t size, const int *fds, size_t n)
@@ -191,7 +195,6 @@ static void on_create(
         const char *parent = host->cgroups.paths[which];
         (void)snprintf(message.cgroup_path, sizeof message.cgroup_path, "%.400s/%s",
             strcmp(parent, "/") == 0 ? "" : parent, container->cgroup.name);
-        memcpy(message.step_nsec, container->step_nsec, sizeof message.step_nsec);
 
         int out[1 + CONTROLLER_COUNT_] = {container->pidfd};
         size_t n = 1;
@@ -199,7 +202,18 @@ static void on_create(
                 if (container->cgroup.directories[i] >= 0)
                         out[n++] = container->cgroup.directories[i];
         send_message(&message, LAUNCHER_CREATED, sizeof message, out, n);
-        tree_forget(); /* while the program runs, rather than at our end */
+}
+
+/*
+ * Lets go of the prepared tree while the program runs, rather than at our end, which somebody waits for; but
+ * not at once: taking mounts apart waits for the kernel's RCU, and the child is doing so too, on its way to
+ * the program.
+ */
+static void forget_when_idle(void)
+{
+        struct pollfd request = {.fd = LAUNCHER_SOCKET_FD, .events = POLLIN};
+        if (poll(&request, 1, FORGET_AFTER_MSEC) == 0)
+                tree_forget();
 }
 
 static void on_destroy(const struct host *host, struct container *container)
@@ -245,6 +259,8 @@ static void serve(const struct host *host, struct container *container)
                     (size_t)size == sizeof message.create && n == 1) {
                         on_create(host, container, &message.create, fds[0]);
                         (void)close(fds[0]);
+                        if (container->pidfd >= 0)
+                                forget_when_idle();
                         continue;
                 }
                 for (size_t i = 0; i < n; i++)

@@ -37,15 +37,16 @@
 #define GUEST_FRAME_MAX (1U << 20)    /* payload bytes of one frame; larger is a protocol error */
 #define GUEST_DATA_CHUNK (256U << 10) /* file data per frame */
 #define GUEST_PATH_MAX 4096U
+#define GUEST_SPEC_END_FDS 4
 
 enum guest_frame_type {
         /* supervisor -> init */
         GUEST_PUT_FILE = 1, /* struct guest_put_file, path; data follows in PUT_DATA frames */
         GUEST_PUT_DATA,     /* bytes of the file begun last */
         GUEST_SPEC_DATA,    /* struct guest_spec, or more of its strings; see there */
-        GUEST_SPEC_END,     /* the spec is complete: fork the program's process. On native with three
-                               descriptors, to be its 0-2 */
-        GUEST_GO,           /* open the gate */
+        GUEST_SPEC_END,     /* the spec is complete: fork the program's process. On native with
+                               GUEST_SPEC_END_FDS descriptors: its 0-2, and the gate's other end */
+        GUEST_GO,           /* open the gate; not on native, where a byte written to the gate does */
         GUEST_KILL_ALL,     /* SIGKILL to everything but the init */
         GUEST_COLLECT,      /* struct guest_collect: everything but the init is killed first */
         GUEST_CONFIGURE,    /* struct guest_configure, paths; the first frame, and not on native */
@@ -109,7 +110,6 @@ struct guest_ready {
         uint32_t seccomp_filters; /* what prctl says of itself */
         int32_t landlock_abi;     /* 0: not in force */
         uint32_t degraded;        /* bits of enum enforcement that the init had to waive */
-        uint64_t step_nsec[8];    /* mounts, pivot, wait for limits, lock-down, rest; for bench/cold */
 };
 
 struct guest_at_gate {

@@ -94,7 +94,6 @@ struct launcher_created {
         uint32_t degraded;                    /* bits of enum enforcement */
         char cgroup_path[LAUNCHER_PATH_SIZE]; /* relative to the hierarchy's root, of the memory controller
                                                  (v1) or the cgroup (v2) */
-        uint64_t step_nsec[8]; /* time taken by: cgroup make, clone, maps, attach, rest; for bench/cold */
 };
 
 struct launcher_destroy {

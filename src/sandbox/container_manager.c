@@ -155,12 +155,15 @@ int container_manager_create(struct container_manager *manager, const struct con
 void container_manager_release(
     struct container_manager *manager, struct managed_container *managed, bool complete)
 {
-        /* The record goes last: until then it is what finds the container if we die here. */
-        if (managed->container)
-                (void)managed->ops->free(managed->container);
+        /*
+         * Of a container that is gone the record goes first, while what made it is still on its way out:
+         * that takes as long. Otherwise it goes last, since it is what finds the container if we die here.
+         */
         if (complete)
                 (void)ledger_release(managed->entry);
-        else
+        if (managed->container)
+                (void)managed->ops->free(managed->container);
+        if (!complete)
                 (void)ledger_abandon(managed->entry);
         *managed = (struct managed_container){};
 }

@@ -66,6 +66,7 @@ static void on_gate(struct run *run, struct container_event *event)
         run_enter(run, PHASE_STARTING, left);
         if (run->managed.ops->release_gate(run->managed.container, &err) < 0)
                 run_fail(run, &err);
+        run->released_at = clock_now();
 }
 
 static void on_started(struct run *run, struct container_event *event)
@@ -73,8 +74,11 @@ static void on_started(struct run *run, struct container_event *event)
         if (run->phase != PHASE_STARTING)
                 return;
         double timeout = MIN(run->spec->limits.timeout, 1e9);
-        run_enter(run, PHASE_RUNNING, (uint64_t)(timeout * 1e9));
-        run->started_at = run->phase_since;
+        run_enter(run, PHASE_RUNNING, 0);
+        /* The word of it may be late, since the program and the init share a CPU; the opening of the gate
+         * was not. */
+        run->started_at = run->released_at;
+        run->phase_deadline = run->started_at + (uint64_t)(timeout * 1e9);
         run->result->timing.start = nsec_to_sec(run->started_at - run->gate_at);
         monitor_start(&run->monitor, run->spec, run->started_at);
         run_tell_phase(run, "running");
@@ -320,7 +324,7 @@ static void on_timeout(struct run *run)
                              .has_observed = true,
                              .observed = run_seconds(run, now)});
         /* Both clocks may have run out at once, and CPU time goes first. */
-        if (run_look(run) >= 0)
+        if (run_look(run))
                 run_check_cpu_time(run);
 }
 

@@ -142,17 +142,16 @@ static void note_full_disk(struct run *run, const struct usage *usage)
                                   .so_far = true});
 }
 
-int run_look(struct run *run)
+bool run_look(struct run *run)
 {
         struct usage usage;
         memset(&usage, 0xff, sizeof usage);
-        int r = run->managed.ops->sample(run->managed.container, &usage);
-        if (r < 0)
-                return r;
+        if (run->managed.ops->sample(run->managed.container, &usage) < 0)
+                return false;
         run->result->usage = usage;
         run->result->has_usage = true;
         note_full_disk(run, &usage);
-        return 0;
+        return true;
 }
 
 void run_check_cpu_time(struct run *run)
@@ -183,8 +182,7 @@ static void check_watched(struct run *run, bool measured)
 
 void run_look_in_between(struct run *run)
 {
-        int looked = run_look(run);
-        bool read = looked >= 0;
+        bool read = run_look(run);
         uint64_t now = clock_now();
         struct usage unknown;
         memset(&unknown, 0xff, sizeof unknown);
@@ -203,7 +201,7 @@ void run_look_in_between(struct run *run)
                 run_cancel(run);
         if (read)
                 run_check_cpu_time(run);
-        if (run->phase == PHASE_RUNNING && looked != -EAGAIN)
+        if (run->phase == PHASE_RUNNING)
                 check_watched(run, read && usage->cpu_nsec != NOT_MEASURED);
 }
 
@@ -228,6 +226,8 @@ void run_begin_destroy(struct run *run)
                 run->result->timing.collect = nsec_to_sec(clock_now() - run->phase_since);
         uint64_t patience = run->managed.ops->destroy_msec * NSEC_PER_MSEC;
         run_enter(run, PHASE_DESTROYING, patience); /* first: what follows may come back here */
+        if (run->managed.ops->dismiss)
+                run->managed.ops->dismiss(run->managed.container);
         look_at_end(run);
         run->phase_since = clock_now();
         run->phase_deadline = run->phase_since + patience;

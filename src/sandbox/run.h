@@ -45,7 +45,8 @@ struct run {
         enum phase phase;
         uint64_t phase_since, phase_deadline;
         uint64_t created_at;           /* creation began */
-        uint64_t gate_at;              /* the gate was opened */
+        uint64_t gate_at;              /* the program's process was there */
+        uint64_t released_at;          /* the gate was opened, from when the program's time counts */
         uint64_t started_at, ended_at; /* of the program; 0: not yet */
         bool cancelled, failed, exited, drained, looked_at_end;
         bool destroyed; /* the backend said so */
@@ -78,8 +79,8 @@ void run_fail_oom(struct run *run);
 /* Takes an error that leaves the program's own outcome as it is. */
 void run_complain(struct run *run, struct error *err);
 
-/* Reads the usage into the result. 0 or -errno as container_ops.sample() says. */
-int run_look(struct run *run);
+/* Reads the usage into the result. */
+bool run_look(struct run *run);
 void run_check_cpu_time(struct run *run);
 /* The look that the monitor asked for. */
 void run_look_in_between(struct run *run);

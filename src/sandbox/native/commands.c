@@ -6,6 +6,8 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
 
 /*
  * Sends a frame. A broken channel is no error here: whoever broke it (the launcher, the init) has said why,
@@ -47,9 +49,16 @@ int container_execute(struct container *c, const struct exec_spec *exec, struct 
                 if (empty < 0)
                         return error_set(err, ERROR_BACKEND, errno, NULL, "opening /dev/null");
         }
-        const int standard[3] = {
-            exec->stdin_fd < 0 ? empty : exec->stdin_fd, c->output_ends[0], c->output_ends[1]};
-        r = tell(c, GUEST_SPEC_END, NULL, 0, NULL, 0, standard, 3, err);
+        int gate[2];
+        /* A socket rather than a pipe: a byte sent to a process that is gone is an error here, not a signal.
+         */
+        if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, gate) < 0)
+                return error_set(err, ERROR_BACKEND, errno, NULL, "making the gate");
+        _cleanup_(closep) int theirs = gate[0];
+        c->gate = gate[1];
+        const int fds[GUEST_SPEC_END_FDS] = {
+            exec->stdin_fd < 0 ? empty : exec->stdin_fd, c->output_ends[0], c->output_ends[1], theirs};
+        r = tell(c, GUEST_SPEC_END, NULL, 0, NULL, 0, fds, GUEST_SPEC_END_FDS, err);
         for (int i = 0; i < 2; i++)
                 close_and_forget(&c->output_ends[i]); /* now the program's alone: their end is its end */
         return r;
@@ -57,7 +66,11 @@ int container_execute(struct container *c, const struct exec_spec *exec, struct 
 
 int container_release_gate(struct container *c, struct error *err)
 {
-        return tell(c, GUEST_GO, NULL, 0, NULL, 0, NULL, 0, err);
+        /* The process is there, waiting for it, or else its end is on the way to us as an event. */
+        ssize_t n = send(c->gate, "g", 1, MSG_NOSIGNAL);
+        int error = errno;
+        close_and_forget(&c->gate);
+        return n == 1 || error == EPIPE ? 0 : error_set(err, ERROR_BACKEND, error, NULL, "opening the gate");
 }
 
 int container_kill(struct container *c, unsigned deadline_msec)
@@ -65,6 +78,7 @@ int container_kill(struct container *c, unsigned deadline_msec)
         if (c->exited)
                 return 0;
         c->killed = true;
+        close_and_forget(&c->gate); /* whoever waits there ends, and the init listens again */
         container_set_timer(c, MAX(deadline_msec, 1U));
         return frame_send(c->guest.socket, GUEST_KILL_ALL, NULL, 0, NULL, 0, NULL, 0);
 }
@@ -78,6 +92,14 @@ int container_collect(struct container *c, const struct collect_limits *limits)
         struct guest_collect message = {
             .max_files = limits->max_files, .max_bytes = limits->max_bytes, .max_depth = limits->max_depth};
         return frame_send(c->guest.socket, GUEST_COLLECT, &message, sizeof message, NULL, 0, NULL, 0);
+}
+
+void container_dismiss(struct container *c)
+{
+        c->destroying = true;
+        if (c->pidfd >= 0)
+                (void)syscall(
+                    SYS_pidfd_send_signal, c->pidfd, SIGKILL, NULL, 0); /* the launcher does so as well */
 }
 
 int container_destroy(struct container *c)

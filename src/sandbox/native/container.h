@@ -40,6 +40,7 @@ struct container {
         const struct container_spec *spec;
         int epoll;
         int pidfd;          /* of the init */
+        int gate;           /* our end, from SPEC_END to its opening; -1: none */
         int timer;          /* the deadline of a kill, or of draining */
         int output[2];      /* read ends by enum output_stream; -1: ended */
         int output_ends[2]; /* write ends, until the init has them */
@@ -70,6 +71,7 @@ int container_execute(struct container *c, const struct exec_spec *exec, struct 
 int container_release_gate(struct container *c, struct error *err);
 int container_kill(struct container *c, unsigned deadline_msec);
 int container_collect(struct container *c, const struct collect_limits *limits);
+void container_dismiss(struct container *c);
 int container_destroy(struct container *c);
 
 /* events.c: see struct container_ops. */

@@ -104,12 +104,12 @@ static struct container *native_free(struct container *c)
 {
         if (!c)
                 return NULL;
-        close_and_forget(&c->guest.socket);
-        launcher_stop(&c->launcher); /* whatever is left of the container ends here */
         guest_channel_close(&c->guest);
+        close_and_forget(&c->launcher.socket); /* whatever is left of the container ends now */
         meter_close(&c->meter);
         close_and_forget(&c->denied.listener);
         close_and_forget(&c->pidfd);
+        close_and_forget(&c->gate);
         close_and_forget(&c->timer);
         close_and_forget(&c->epoll);
         for (int i = 0; i < 2; i++)
@@ -119,6 +119,7 @@ static struct container *native_free(struct container *c)
         error_clear(&c->error);
         free(c->buffer);
         free(c->file);
+        launcher_stop(&c->launcher); /* last, since it waits */
         free(c);
         return NULL;
 }
@@ -220,6 +221,7 @@ static int native_create(struct backend *backend, const struct container_spec *s
             .spec = spec,
             .epoll = -1,
             .pidfd = -1,
+            .gate = -1,
             .timer = -1,
             .output = {-1, -1},
             .output_ends = {-1, -1},
@@ -272,6 +274,7 @@ static const struct container_ops native_container = {
     .kill = container_kill,
     .discard_output = native_discard_output,
     .collect = container_collect,
+    .dismiss = container_dismiss,
     .destroy = container_destroy,
     .free = native_free,
 };
