@@ -79,6 +79,25 @@ enum reason budget_file(struct budget *budget, const struct index_entry *entry)
         return REASON_NONE;
 }
 
+enum reason budget_url_bytes(struct budget *budget, uint64_t bytes)
+{
+        return take(&budget->url_bytes, bytes, budget->config->limits.url_bytes) ? REASON_NONE
+                                                                                 : REASON_LIMIT_URL_BYTES;
+}
+
+enum reason budget_url(struct budget *budget, const struct index_entry *entry, uint64_t rest)
+{
+        struct entry_use *use = use_of(budget, entry);
+        if (use->files >= entry->max_files || budget->urls >= budget->config->limits.urls)
+                return REASON_LIMIT_URLS;
+        enum reason reason = budget_url_bytes(budget, rest);
+        if (reason != REASON_NONE)
+                return reason;
+        use->files++;
+        budget->urls++;
+        return REASON_NONE;
+}
+
 enum reason budget_bytes(struct budget *budget, const struct index_entry *entry, uint64_t bytes)
 {
         struct entry_use *use = use_of(budget, entry);

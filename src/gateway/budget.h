@@ -13,7 +13,8 @@ struct entry_use {
 struct budget {
         const struct gateway_config *config;
         struct entry_use *entries; /* as many as the configuration has */
-        uint64_t requests, denied, names, name_bytes, misses, fetches, files, bytes, sent_bytes;
+        uint64_t requests, denied, names, name_bytes, misses, fetches, files, urls, url_bytes, bytes,
+            sent_bytes;
         double tokens;         /* of the rate */
         uint64_t tokens_since; /* clock_now() when they were counted */
 };
@@ -32,5 +33,11 @@ void budget_miss(struct budget *budget);
 
 enum reason budget_fetch(struct budget *budget);
 enum reason budget_file(struct budget *budget, const struct index_entry *entry);
+/* A URL of the web that was not asked for before, with so many characters that its prefix does not give. */
+enum reason budget_url(struct budget *budget, const struct index_entry *entry, uint64_t rest);
+
+/* What else of the guest's choice reaches a server of the web, in bytes. */
+enum reason budget_url_bytes(struct budget *budget, uint64_t bytes);
+
 enum reason budget_bytes(struct budget *budget, const struct index_entry *entry, uint64_t bytes);
 enum reason budget_sent(struct budget *budget, uint64_t bytes);

@@ -177,6 +177,29 @@ void cache_trim(const struct cache *cache)
 
 /* ---- Writing ---- */
 
+/* An empty file under a new name: the descriptor, or -errno. */
+static int new_part(const struct cache *cache, char ret_name[PART_NAME_SIZE])
+{
+        uint64_t random = 0;
+        if (getrandom(&random, sizeof random, 0) != sizeof random)
+                return -EIO;
+        /* Other gateways write here too, perhaps from pid namespaces of their own. */
+        (void)snprintf(ret_name, PART_NAME_SIZE, "part-%016llx", (unsigned long long)random);
+        int fd = openat(cache->directory, ret_name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+        return fd < 0 ? -errno : fd;
+}
+
+int cache_scratch(struct cache *cache, int *ret_fd)
+{
+        char name[PART_NAME_SIZE];
+        int fd = new_part(cache, name);
+        if (fd < 0)
+                return fd;
+        (void)unlinkat(cache->directory, name, 0);
+        *ret_fd = fd;
+        return 0;
+}
+
 int cache_writer_begin(struct cache *cache, const struct digest *digest, struct cache_writer **ret)
 {
         struct cache_writer *writer = calloc(1, sizeof *writer);
@@ -184,17 +207,10 @@ int cache_writer_begin(struct cache *cache, const struct digest *digest, struct 
                 return -ENOMEM;
         writer->cache = cache;
         writer->digest = *digest;
-        uint64_t random = 0;
-        if (getrandom(&random, sizeof random, 0) != sizeof random) {
-                free(writer);
-                return -EIO;
-        }
-        /* Other gateways write here too, perhaps from pid namespaces of their own. */
-        (void)snprintf(writer->part, sizeof writer->part, "part-%016llx", (unsigned long long)random);
         writer->hasher = hasher_new(digest);
-        writer->fd = openat(cache->directory, writer->part, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+        writer->fd = new_part(cache, writer->part);
         if (!writer->hasher || writer->fd < 0) {
-                int r = writer->fd < 0 ? -errno : -ENOMEM;
+                int r = writer->fd < 0 ? writer->fd : -ENOMEM;
                 writer->published = writer->fd < 0; /* nothing to remove */
                 cache_writer_free(writer);
                 return r;

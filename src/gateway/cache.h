@@ -33,3 +33,6 @@ int cache_writer_append(struct cache_writer *writer, const void *data, size_t si
 int cache_writer_commit(struct cache_writer *writer, int *ret_fd, uint64_t *ret_size);
 /* Also removes what was not published. */
 struct cache_writer *cache_writer_free(struct cache_writer *writer);
+
+/* A file without a name, for what is kept until the end of the run: open for reading and writing. */
+int cache_scratch(struct cache *cache, int *ret_fd);

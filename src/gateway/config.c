@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "gateway/config.h"
 
+#include "gateway/config_web.h"
 #include "gateway/names.h"
 #include "gateway/url.h"
 #include "util/fd.h"
@@ -25,6 +26,9 @@ static const struct gateway_limits default_limits = {
     .misses = 16,
     .fetches = 1024,
     .files = 512,
+    .urls = 256,
+    .url_bytes = 8192,
+    .post_bytes = UINT64_C(256) << 10,
     .bytes = UINT64_C(1) << 30,
     .sent_bytes = UINT64_C(4) << 30,
     .index_bytes = UINT64_C(32) << 20,
@@ -54,6 +58,9 @@ static const struct {
     LIMIT(misses),
     LIMIT(fetches),
     LIMIT(files),
+    LIMIT(urls),
+    LIMIT(url_bytes),
+    LIMIT(post_bytes),
     LIMIT(bytes),
     LIMIT(sent_bytes),
     LIMIT(index_bytes),
@@ -86,6 +93,8 @@ static void entry_clear(struct index_entry *entry)
 {
         free(entry->name);
         free(entry->url);
+        free_list(entry->urls);
+        free(entry->prefixes);
         free_list(entry->origins);
         free(entry->addresses);
         free_list(entry->allow);
@@ -208,8 +217,10 @@ static int read_kind(const json_t *value, void *target, const char *key, struct 
                 *(enum entry_kind *)target = ENTRY_PYPI;
         else if (text && strcmp(text, "npm") == 0)
                 *(enum entry_kind *)target = ENTRY_NPM;
+        else if (text && strcmp(text, "web") == 0)
+                *(enum entry_kind *)target = ENTRY_WEB;
         else
-                return bad(err, key, "pypi or npm");
+                return bad(err, key, "pypi, npm or web");
         return 0;
 }
 
@@ -267,7 +278,10 @@ static int read_credentials(const json_t *value, void *target, const char *key, 
 static const struct key entry_keys[] = {
     {"name", read_text, offsetof(struct index_entry, name), true},
     {"kind", read_kind, offsetof(struct index_entry, kind), true},
-    {"url", read_text, offsetof(struct index_entry, url), true},
+    {"url", read_text, offsetof(struct index_entry, url), false},
+    {"urls", read_list, offsetof(struct index_entry, urls), false},
+    {"query", read_bool, offsetof(struct index_entry, query), false},
+    {"git", read_bool, offsetof(struct index_entry, git), false},
     {"hosts", read_list, offsetof(struct index_entry, origins), false},
     {"addresses", read_addresses, 0, false},
     {"packages", read_packages, 0, false},
@@ -327,10 +341,8 @@ static void normalise_patterns(char **patterns)
         }
 }
 
-static int settle_entry(struct index_entry *entry, struct error *err)
+static int settle_index(struct index_entry *entry, struct error *err)
 {
-        if (!name_entry(entry->name))
-                return bad(err, "name", "letters, digits, dot, dash and underscore, 64 at most");
         size_t length = strlen(entry->url);
         if (entry->url[length - 1] != '/') {
                 char *longer = realloc(entry->url, length + 2);
@@ -350,6 +362,18 @@ static int settle_entry(struct index_entry *entry, struct error *err)
                 normalise_patterns(entry->allow);
                 normalise_patterns(entry->deny);
         }
+        return 0;
+}
+
+static int settle_entry(struct index_entry *entry, struct error *err)
+{
+        if (!name_entry(entry->name))
+                return bad(err, "name", "letters, digits, dot, dash and underscore, 64 at most");
+        int r = config_settle_web(entry, err);
+        if (r == 0 && entry->kind != ENTRY_WEB)
+                r = settle_index(entry, err);
+        if (r < 0)
+                return r;
         const char *bundle = entry->ca_bundle ? entry->ca_bundle : default_ca_bundle;
         _cleanup_(closep) int fd = open(bundle, O_RDONLY | O_CLOEXEC | O_NOCTTY);
         r = fd < 0 ? -errno : fd_read_whole(fd, CA_MAX_BYTES, &entry->ca_data, &entry->ca_size);
@@ -475,6 +499,14 @@ int config_read(int fd, struct gateway_config *ret, struct error *err)
         *ret = config;
         config = (struct gateway_config){};
         return 0;
+}
+
+bool config_has_web(const struct gateway_config *config)
+{
+        for (size_t i = 0; i < config->entry_count; i++)
+                if (config->entries[i].kind == ENTRY_WEB)
+                        return true;
+        return false;
 }
 
 bool entry_reaches(const struct index_entry *entry, const char *url)

@@ -6,18 +6,25 @@
 #pragma once
 
 #include "gateway/address.h"
+#include "gateway/web_url.h"
 #include "util/error.h"
 
 enum entry_kind {
         ENTRY_PYPI,
         ENTRY_NPM,
+        ENTRY_WEB,
 };
 
-/* One index that may be read. */
+/* One index, or part of the web, that may be read. */
 struct index_entry {
-        char *name; /* first segment of its paths */
+        char *name; /* of an index: first segment of its paths */
         enum entry_kind kind;
-        char *url;      /* ends in a slash */
+        char *url;                /* of an index; ends in a slash */
+        char **urls;              /* of the web: as written */
+        struct web_url *prefixes; /* of the web: what those say; what lies below them may be read */
+        size_t prefix_count;
+        bool query;     /* of the web: with a query too */
+        bool git;       /* of the web: git's reading requests too */
         char **origins; /* where its pages and files may lie; the first is that of `url`; NULL-terminated */
         struct network *addresses; /* that it may reach beside public ones */
         size_t address_count;
@@ -45,6 +52,9 @@ struct gateway_limits {
         uint64_t misses;          /* names that the upstream did not know */
         uint64_t fetches;         /* requests to upstreams, redirects included */
         uint64_t files;           /* distinct files handed out */
+        uint64_t urls;            /* web: distinct URLs asked for */
+        uint64_t url_bytes;       /* web: their lengths beyond the prefix, summed up; and what git asks */
+        uint64_t post_bytes;      /* web: what git sends in one request */
         uint64_t bytes;           /* pages and files fetched, from upstream or the cache */
         uint64_t sent_bytes;      /* answered, repeats included */
         uint64_t index_bytes;     /* one page */
@@ -75,6 +85,9 @@ struct gateway_config {
 int config_read(int fd, struct gateway_config *ret, struct error *err);
 
 void config_clear(struct gateway_config *config);
+
+/* Whether an entry is of kind web. */
+bool config_has_web(const struct gateway_config *config);
 
 /* Whether the entry may read from this absolute URL. */
 bool entry_reaches(const struct index_entry *entry, const char *url);

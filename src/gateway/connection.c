@@ -1,43 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "gateway/connection.h"
-
+/* What comes in on a connection: heads, one after the other, and the states between. */
+#include "gateway/connection_state.h"
 #include "gateway/serve.h"
+#include "gateway/web.h"
 #include "util/clock.h"
-
-#include <event2/buffer.h>
-#include <event2/bufferevent.h>
-#include <fcntl.h>
 
 #define LINGER_SECONDS 2
 #define LINGER_BYTES (1U << 20)
-#define LINE_SHOWN 200
-
-enum state {
-        STATE_IDLE,   /* no byte of a request has come */
-        STATE_HEAD,   /* some have */
-        STATE_TURN,   /* the rate makes it wait */
-        STATE_WORK,   /* something is being fetched for it */
-        STATE_ANSWER, /* the answer is being written */
-        STATE_LINGER, /* answered for the last time: what still comes is thrown away, so that the answer
-                         arrives */
-};
-
-struct connection {
-        struct gateway *gateway;
-        struct bufferevent *stream;
-        struct event *timer; /* of the state */
-        enum state state;
-        struct request request;
-        struct route route;
-        struct waiting waiting;
-        bool close_after;
-        uint64_t began;            /* clock_now() at the first byte of the head */
-        char line[LINE_SHOWN + 1]; /* the request line, for the event of a refusal */
-        enum reason reason;
-        uint64_t answer_bytes;
-        size_t lingered;
-        struct connection *next, *previous;
-};
+#define TLS_HANDSHAKE_RECORD 0x16
+#define ALERTS_AHEAD (64U << 10) /* what TLS itself may have to say while nobody reads it */
 
 const struct request *connection_request(const struct connection *connection)
 {
@@ -49,6 +20,17 @@ const struct route *connection_route(const struct connection *connection)
         return &connection->route;
 }
 
+const struct web_target *connection_target(const struct connection *connection)
+{
+        return &connection->target;
+}
+
+const char *connection_body(const struct connection *connection, size_t *ret_size)
+{
+        *ret_size = connection->body.size;
+        return strbuf_text(&connection->body);
+}
+
 struct waiting *connection_waiting(struct connection *connection)
 {
         return &connection->waiting;
@@ -57,7 +39,7 @@ struct waiting *connection_waiting(struct connection *connection)
 static void connection_free(struct connection *connection)
 {
         struct gateway *gateway = connection->gateway;
-        serve_forget(gateway, connection);
+        waiters_forget(connection);
         if (connection->next)
                 connection->next->previous = connection->previous;
         if (connection->previous)
@@ -69,6 +51,12 @@ static void connection_free(struct connection *connection)
                 event_free(connection->timer);
         if (connection->stream)
                 bufferevent_free(connection->stream);
+        if (connection->plain_in)
+                evbuffer_free(connection->plain_in);
+        if (connection->plain_out)
+                evbuffer_free(connection->plain_out);
+        tls_stream_free(connection->tls);
+        strbuf_clear(&connection->body);
         free(connection);
 }
 
@@ -78,61 +66,30 @@ void connection_free_all(struct gateway *gateway)
                 connection_free(gateway->connections);
 }
 
-/* ---- Events ---- */
-
-static void set_text(json_t *object, const char *key, const char *text)
-{
-        (void)json_object_set_new(object, key, text && text[0] ? json_string(text) : json_null());
-}
-
-static void report(struct connection *connection)
-{
-        struct gateway *gateway = connection->gateway;
-        const struct route *route = &connection->route;
-        enum verdict verdict = reason_verdict(connection->reason);
-        static const char *const kinds[2][2] = {{"page", "file"}, {"packument", "tarball"}};
-        json_t *event = json_pack("{s:s, s:s, s:s, s:I, s:f}", "event", "request", "verdict",
-            verdict_word(verdict), "reason", reason_word(connection->reason), "bytes",
-            (json_int_t)connection->answer_bytes, "seconds", nsec_to_sec(clock_now() - connection->began));
-        gateway->verdicts[verdict]++;
-        if (event) {
-                bool parsed = connection->request.target[0] != '\0', routed = route->entry != NULL;
-                set_text(event, "method", parsed ? (connection->request.head ? "HEAD" : "GET") : NULL);
-                set_text(event, "entry", routed ? route->entry->name : NULL);
-                set_text(event, "kind", routed ? kinds[route->entry->kind][route->kind] : NULL);
-                const char *file =
-                    routed && route->kind == ROUTE_FILE ? strrchr(route->path, '/') + 1 : NULL;
-                set_text(event, "name", routed && route->name[0] ? route->name : file);
-                if (file)
-                        set_text(event, "file", file);
-                if (verdict == VERDICT_DENIED)
-                        set_text(event, "line", connection->line);
-        }
-        events_emit(gateway->events, event);
-}
-
 /* ---- States ---- */
 
-static void set_timer(struct connection *connection, uint64_t nsec)
+void connection_set_timer(struct connection *connection, uint64_t nsec)
 {
         struct timeval time = {(time_t)(nsec / NSEC_PER_SEC), (suseconds_t)(nsec % NSEC_PER_SEC / 1000)};
         (void)event_add(connection->timer, &time);
 }
 
-static void enter(struct connection *connection, enum state state)
+void connection_enter(struct connection *connection, enum state state)
 {
         const struct gateway_limits *limits = &connection->gateway->config->limits;
         connection->state = state;
         (void)event_del(connection->timer);
-        bool reads = state == STATE_IDLE || state == STATE_HEAD || state == STATE_LINGER;
+        bool reads = state == STATE_IDLE || state == STATE_HANDSHAKE || state == STATE_HEAD ||
+                     state == STATE_BODY || state == STATE_LINGER;
         (void)(reads ? bufferevent_enable(connection->stream, EV_READ)
                      : bufferevent_disable(connection->stream, EV_READ));
         if (state == STATE_IDLE)
-                set_timer(connection, limits->idle_seconds * NSEC_PER_SEC);
-        else if (state == STATE_HEAD) /* for all of it: a byte now and then does not lengthen it */
-                set_timer(connection, limits->head_seconds * NSEC_PER_SEC);
+                connection_set_timer(connection, limits->idle_seconds * NSEC_PER_SEC);
+        else if (state == STATE_HANDSHAKE || state == STATE_HEAD || state == STATE_BODY)
+                /* for all of it: a byte now and then does not lengthen it */
+                connection_set_timer(connection, limits->head_seconds * NSEC_PER_SEC);
         else if (state == STATE_LINGER)
-                set_timer(connection, LINGER_SECONDS * NSEC_PER_SEC);
+                connection_set_timer(connection, LINGER_SECONDS * NSEC_PER_SEC);
 }
 
 /* The last answer is out. */
@@ -141,84 +98,130 @@ static void linger(struct connection *connection)
         (void)shutdown(bufferevent_getfd(connection->stream), SHUT_WR);
         (void)evbuffer_drain(bufferevent_get_input(connection->stream),
             evbuffer_get_length(bufferevent_get_input(connection->stream)));
-        enter(connection, STATE_LINGER);
+        connection_enter(connection, STATE_LINGER);
 }
 
-/* ---- Answers ---- */
+/* ---- After an answer ---- */
 
-static const struct {
-        const char *status;
-        const char *body;
-} failures[VERDICT_COUNT_] = {
-    [VERDICT_DENIED] = {"403 Forbidden", "{\"error\":\"network_denied\",\"message\":\"The package gateway "
-                                         "of this sandbox refuses the request.\"}\n"},
-    [VERDICT_MISSING] = {"404 Not Found",
-        "{\"error\":\"not_found\",\"message\":\"The package index knows no such package.\"}\n"},
-    [VERDICT_FAILED] = {"502 Bad Gateway",
-        "{\"error\":\"upstream_failed\",\"message\":\"The package index could not be read.\"}\n"},
-};
+static void advance(struct connection *connection);
 
-static void write_head(
-    struct connection *connection, const char *status, const char *media_type, uint64_t size)
+/* Ready for the next request of the same connection. */
+static void begin_next(struct connection *connection)
 {
-        connection->answer_bytes = connection->request.head ? 0 : size;
-        if (evbuffer_add_printf(bufferevent_get_output(connection->stream),
-                "HTTP/1.1 %s\r\nContent-Type: %s\r\nContent-Length: %llu\r\nConnection: %s\r\n\r\n", status,
-                media_type, (unsigned long long)size, connection->close_after ? "close" : "keep-alive") < 0)
-                set_timer(connection, 0); /* no memory even for that: the connection ends */
+        connection->request = (struct request){};
+        connection->route = (struct route){};
+        connection->target = (struct web_target){};
+        strbuf_clear(&connection->body);
+        connection->line[0] = '\0';
+        connection->status = 0;
+        connection->answer_bytes = 0;
+        connection_enter(connection, STATE_IDLE);
+        advance(connection);
 }
 
-void connection_refuse(struct connection *connection, enum reason reason)
+/* From here on it is TLS: for `host`, or for whom the client says (then the port is that of https). */
+static void begin_tls(struct connection *connection, const char *host)
 {
-        enum verdict verdict = reason_verdict(reason);
-        const char *body = failures[verdict].body;
-        connection->reason = reason;
-        connection->close_after |= verdict == VERDICT_DENIED || !connection->request.keep_alive;
-        enter(connection, STATE_ANSWER);
-        write_head(connection, failures[verdict].status, "application/json", strlen(body));
-        if (!connection->request.head)
-                (void)evbuffer_add_reference(
-                    bufferevent_get_output(connection->stream), body, strlen(body), NULL, NULL);
+        connection->plain_in = evbuffer_new();
+        connection->plain_out = evbuffer_new();
+        if (!host)
+                connection->port = 443;
+        if (!connection->plain_in || !connection->plain_out ||
+            tls_stream_new(connection->gateway->tls, host, &connection->tls) < 0) {
+                connection_free(connection);
+                return;
+        }
+        connection->began = clock_now();
+        connection_enter(connection, STATE_HANDSHAKE);
+        advance(connection);
 }
 
-/* What a refusal for the bytes of an answer looks like is the same as for any other. */
-static bool begin_answer(struct connection *connection, const char *media_type, uint64_t size)
+/* Once all of an answer is out. */
+static void finish_answer(struct connection *connection)
 {
-        enum reason reason = budget_sent(&connection->gateway->budget, connection->request.head ? 0 : size);
-        if (reason != REASON_NONE) {
-                connection_refuse(connection, reason);
+        connection_report(connection);
+        if (connection->tunnel_next) {
+                connection->tunnel_next = false;
+                begin_tls(connection, connection->host);
+        } else if (connection->close_after) {
+                linger(connection);
+        } else {
+                begin_next(connection);
+        }
+}
+
+/* ---- TLS ---- */
+
+/* TLS ends here, and so does the connection; an alert may be on its way. */
+static void fail_tls(struct connection *connection, enum reason reason)
+{
+        uint64_t delay;
+        connection->reason = budget_request(&connection->gateway->budget, clock_now(), &delay);
+        if (connection->reason == REASON_NONE)
+                connection->reason = reason;
+        connection->request = (struct request){};
+        connection->close_after = true;
+        connection->closed_tls = true;
+        if (connection->line[0] == '\0')
+                (void)snprintf(connection->line, sizeof connection->line, "TLS");
+        connection_enter(connection, STATE_ANSWER);
+        /* Nothing may be on its way, and then nobody says when it is out. */
+        if (evbuffer_get_length(bufferevent_get_output(connection->stream)) == 0)
+                finish_answer(connection);
+}
+
+/* Decrypts what came. False if the connection is over, or nearly. */
+static bool take_tls(struct connection *connection)
+{
+        enum reason reason = REASON_TLS_GUEST;
+        struct evbuffer *out = bufferevent_get_output(connection->stream);
+        size_t max = connection->state == STATE_BODY ? connection->request.length : REQUEST_HEAD_MAX;
+        enum tls_state state = tls_stream_read(connection->tls, bufferevent_get_input(connection->stream),
+            out, connection->plain_in, max, &reason);
+        if (state == TLS_FAILED || evbuffer_get_length(out) > ALERTS_AHEAD) {
+                if (connection->state == STATE_HANDSHAKE || connection->state == STATE_HEAD)
+                        fail_tls(connection, reason);
+                else
+                        connection_free(connection);
                 return false;
         }
-        connection->reason = REASON_NONE;
-        connection->close_after |= !connection->request.keep_alive;
-        enter(connection, STATE_ANSWER);
-        write_head(connection, "200 OK", media_type, size);
-        return !connection->request.head && size > 0;
-}
-
-void connection_answer_memory(
-    struct connection *connection, const char *media_type, const char *data, size_t size)
-{
-        if (begin_answer(connection, media_type, size))
-                (void)evbuffer_add_reference(
-                    bufferevent_get_output(connection->stream), data, size, NULL, NULL);
-}
-
-void connection_answer_file(struct connection *connection, int fd, uint64_t size)
-{
-        if (!begin_answer(connection, "application/octet-stream", size))
-                return;
-        int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-        if (copy < 0 ||
-            evbuffer_add_file(bufferevent_get_output(connection->stream), copy, 0, (ev_off_t)size) < 0) {
-                /* The head promises bytes that will not come: only closing tells the guest. */
-                closep(&copy);
-                connection->reason = REASON_INTERNAL;
-                connection->close_after = true;
+        if (state == TLS_CLOSED && evbuffer_get_length(connection->plain_in) == 0) {
+                connection_free(connection);
+                return false;
         }
+        if (state != TLS_HANDSHAKE && connection->state == STATE_HANDSHAKE) {
+                (void)snprintf(
+                    connection->host, sizeof connection->host, "%s", tls_stream_host(connection->tls));
+                connection->line[0] = '\0';
+                connection->request = (struct request){};
+                connection_enter(connection, STATE_IDLE);
+        }
+        return true;
 }
 
 /* ---- Requests ---- */
+
+static struct evbuffer *input_of(struct connection *connection)
+{
+        return connection->tls ? connection->plain_in : bufferevent_get_input(connection->stream);
+}
+
+static void take_body(struct connection *connection)
+{
+        struct evbuffer *input = input_of(connection);
+        size_t missing = (size_t)connection->request.length - connection->body.size;
+        size_t size = MIN(evbuffer_get_length(input), missing);
+        const char *data = size > 0 ? (const char *)evbuffer_pullup(input, (ev_ssize_t)size) : "";
+        if (!data || strbuf_append(&connection->body, data, size) < 0) {
+                connection_free(connection);
+                return;
+        }
+        (void)evbuffer_drain(input, size);
+        if (size == missing) {
+                connection_enter(connection, STATE_WORK);
+                web_serve(connection->gateway, connection);
+        }
+}
 
 static void remember_line(struct connection *connection, const char *data, size_t size)
 {
@@ -228,7 +231,37 @@ static void remember_line(struct connection *connection, const char *data, size_
         connection->line[used] = '\0';
 }
 
-static void handle_request(struct connection *connection)
+/* A request of the web, with or without TLS. */
+static void handle_web(struct connection *connection)
+{
+        const struct gateway *gateway = connection->gateway;
+        enum reason reason = web_route(gateway->config, &connection->request,
+            connection->tls ? connection->host : NULL, connection->port, &connection->target);
+        if (reason == REASON_NONE && connection->request.length > gateway->config->limits.post_bytes)
+                reason = REASON_BODY;
+        if (reason != REASON_NONE) {
+                connection_refuse(connection, reason);
+        } else if (connection->target.kind == WEB_GIT_PACK) {
+                connection->body = (struct strbuf)STRBUF_INIT(connection->request.length);
+                connection_enter(connection, STATE_BODY);
+                advance(connection);
+        } else {
+                connection_enter(connection, STATE_WORK);
+                web_serve(connection->gateway, connection);
+        }
+}
+
+static void handle_tunnel(struct connection *connection)
+{
+        enum reason reason = web_route_tunnel(
+            connection->gateway->config, &connection->request, connection->host, &connection->port);
+        if (reason == REASON_NONE)
+                connection_answer_tunnel(connection);
+        else
+                connection_refuse(connection, reason);
+}
+
+static void handle_index(struct connection *connection)
 {
         enum reason reason =
             route_parse(connection->gateway->config, connection->request.target, &connection->route);
@@ -236,8 +269,18 @@ static void handle_request(struct connection *connection)
                 connection_refuse(connection, reason);
                 return;
         }
-        enter(connection, STATE_WORK);
+        connection_enter(connection, STATE_WORK);
         serve(connection->gateway, connection);
+}
+
+static void handle_request(struct connection *connection)
+{
+        if (connection->request.method == METHOD_CONNECT)
+                handle_tunnel(connection);
+        else if (connection->tls || connection->request.absolute)
+                handle_web(connection);
+        else
+                handle_index(connection);
 }
 
 /* Counts what was read, refused or not, and lets it wait for its turn. */
@@ -250,27 +293,34 @@ static void admit(struct connection *connection, enum reason parsed)
         if (reason != REASON_NONE) {
                 connection_refuse(connection, reason);
         } else if (delay > 0) {
-                enter(connection, STATE_TURN);
-                set_timer(connection, delay);
+                connection_enter(connection, STATE_TURN);
+                connection_set_timer(connection, delay);
         } else {
                 handle_request(connection);
         }
 }
 
 /* Looks whether a head is complete. */
-static void advance(struct connection *connection)
+static void take_head(struct connection *connection)
 {
-        struct evbuffer *input = bufferevent_get_input(connection->stream);
+        struct evbuffer *input = input_of(connection);
         size_t size = MIN(evbuffer_get_length(input), (size_t)REQUEST_HEAD_MAX), length = 0;
         if (size == 0)
                 return;
         if (connection->state == STATE_IDLE) {
                 connection->began = clock_now();
-                enter(connection, STATE_HEAD);
+                connection_enter(connection, STATE_HEAD);
         }
         const char *data = (const char *)evbuffer_pullup(input, (ev_ssize_t)size);
         if (!data) {
                 connection_free(connection);
+                return;
+        }
+        enum request_side side = connection->tls            ? REQUEST_TUNNEL
+                                 : connection->gateway->tls ? REQUEST_PROXY
+                                                            : REQUEST_INDEX;
+        if (side == REQUEST_PROXY && data[0] == TLS_HANDSHAKE_RECORD) {
+                begin_tls(connection, NULL);
                 return;
         }
         enum reason reason = request_scan(data, size, &length);
@@ -278,21 +328,21 @@ static void advance(struct connection *connection)
                 return;
         remember_line(connection, data, length > 0 ? length : size);
         if (reason == REASON_NONE)
-                reason = request_parse(data, length, &connection->request);
+                reason = request_parse(data, length, side, &connection->request);
         if (length > 0)
                 (void)evbuffer_drain(input, length);
         admit(connection, reason);
 }
 
-/* Ready for the next request of the same connection. */
-static void begin_next(struct connection *connection)
+/* Looks at what has come. */
+static void advance(struct connection *connection)
 {
-        connection->request = (struct request){};
-        connection->route = (struct route){};
-        connection->line[0] = '\0';
-        connection->answer_bytes = 0;
-        enter(connection, STATE_IDLE);
-        advance(connection);
+        if (connection->tls && !take_tls(connection))
+                return;
+        if (connection->state == STATE_BODY)
+                take_body(connection);
+        else if (connection->state != STATE_HANDSHAKE)
+                take_head(connection);
 }
 
 /* ---- Callbacks of the event loop ---- */
@@ -300,7 +350,8 @@ static void begin_next(struct connection *connection)
 static void on_read(struct bufferevent *stream, void *context)
 {
         struct connection *connection = context;
-        if (connection->state == STATE_IDLE || connection->state == STATE_HEAD) {
+        if (connection->state == STATE_IDLE || connection->state == STATE_HANDSHAKE ||
+            connection->state == STATE_HEAD || connection->state == STATE_BODY) {
                 advance(connection);
         } else if (connection->state == STATE_LINGER) {
                 struct evbuffer *input = bufferevent_get_input(stream);
@@ -315,13 +366,9 @@ static void on_written(struct bufferevent *stream, void *context)
 {
         struct connection *connection = context;
         /* A call may be left over from before the answer. */
-        if (connection->state != STATE_ANSWER || evbuffer_get_length(bufferevent_get_output(stream)) > 0)
+        if (connection->state != STATE_ANSWER || !connection_push(connection))
                 return;
-        report(connection);
-        if (connection->close_after)
-                linger(connection);
-        else
-                begin_next(connection);
+        finish_answer(connection);
 }
 
 static void on_end(struct bufferevent *stream, short what, void *context)
@@ -333,9 +380,10 @@ static void on_end(struct bufferevent *stream, short what, void *context)
         if (connection->state == STATE_ANSWER) {
                 if (what & BEV_EVENT_TIMEOUT)
                         connection->reason = REASON_SLOW;
-                connection->answer_bytes -=
-                    MIN(connection->answer_bytes, evbuffer_get_length(bufferevent_get_output(stream)));
-                report(connection);
+                size_t unsent = evbuffer_get_length(bufferevent_get_output(stream)) +
+                                (connection->plain_out ? evbuffer_get_length(connection->plain_out) : 0);
+                connection->answer_bytes -= MIN(connection->answer_bytes, unsent);
+                connection_report(connection);
         }
         connection_free(connection);
 }
@@ -344,10 +392,14 @@ static void on_timer(evutil_socket_t fd, short what, void *context)
 {
         struct connection *connection = context;
         if (connection->state == STATE_HEAD) {
-                struct evbuffer *input = bufferevent_get_input(connection->stream);
+                struct evbuffer *input = input_of(connection);
                 size_t size = evbuffer_get_length(input);
                 remember_line(connection, (const char *)evbuffer_pullup(input, (ev_ssize_t)size), size);
                 admit(connection, REASON_SLOW);
+        } else if (connection->state == STATE_HANDSHAKE) {
+                fail_tls(connection, REASON_SLOW);
+        } else if (connection->state == STATE_BODY) {
+                connection_refuse(connection, REASON_SLOW);
         } else if (connection->state == STATE_TURN) {
                 handle_request(connection);
         } else {
@@ -388,7 +440,7 @@ void connection_new(struct gateway *gateway, int fd)
         bufferevent_set_timeouts(connection->stream, NULL, &stalled);
         (void)bufferevent_enable(connection->stream, EV_WRITE);
         connection->began = clock_now();
-        enter(connection, STATE_IDLE);
+        connection_enter(connection, STATE_IDLE);
         if (gateway->connection_count > limits->connections)
                 admit(connection, REASON_LIMIT_CONNECTIONS);
 }

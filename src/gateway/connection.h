@@ -8,8 +8,8 @@
 #include "gateway/gateway.h"
 #include "gateway/request.h"
 #include "gateway/route.h"
-
-struct job;
+#include "gateway/waiters.h"
+#include "gateway/web_route.h"
 
 /* Takes the descriptor over. */
 void connection_new(struct gateway *gateway, int fd);
@@ -18,11 +18,11 @@ void connection_new(struct gateway *gateway, int fd);
 const struct request *connection_request(const struct connection *connection);
 const struct route *connection_route(const struct connection *connection);
 
-/* What it waits for; a list that the job holds. */
-struct waiting {
-        struct job *job;
-        struct connection *next;
-};
+const struct web_target *connection_target(const struct connection *connection);
+
+/* The body of a POST, all of it. */
+const char *connection_body(const struct connection *connection, size_t *ret_size);
+
 struct waiting *connection_waiting(struct connection *connection);
 
 /* ---- Answers; each ends the request at hand. `cached`: nothing was fetched for it. ---- */
@@ -33,6 +33,16 @@ void connection_answer_memory(
 
 /* A file; the descriptor stays the caller's. */
 void connection_answer_file(struct connection *connection, int fd, uint64_t size);
+
+/*
+ * What a server of the web said: its status, its fields (each with its line's end), and `size` bytes of a
+ * file, whose descriptor stays the caller's. `length`: what it says the size would be, for HEAD, or -1.
+ */
+void connection_answer_web(
+    struct connection *connection, long status, const char *fields, int fd, uint64_t size, int64_t length);
+
+/* The tunnel stands: what follows is TLS. */
+void connection_answer_tunnel(struct connection *connection);
 
 void connection_refuse(struct connection *connection, enum reason reason);
 

@@ -3,7 +3,8 @@
  * Reading from upstreams. A request carries what the gateway puts into it and nothing of the guest's: method
  * GET, a URL that the entry's own pages or name made, three fixed fields and the entry's credentials. It
  * goes only to addresses that were vetted at the moment of dialling, TLS is always verified, and redirects
- * are taken as new requests, to the entry's own hosts only.
+ * are taken as new requests, to the entry's own hosts only. For the web (`as_is`), answers are taken as they
+ * come, and redirects are left to whoever asked.
  */
 #pragma once
 
@@ -24,7 +25,9 @@ struct fetch_end {
         const char *url;        /* after redirects */
         const char *media_type; /* may be NULL */
         uint64_t bytes;
-        long status; /* of HTTP; 0 if there was none */
+        long status;          /* of HTTP; 0 if there was none */
+        const char *redirect; /* as_is: the whole URL that a redirect leads to, or NULL */
+        int64_t length;       /* as_is: what the answer says of its length; -1 if nothing */
 };
 
 struct fetch_request {
@@ -32,7 +35,14 @@ struct fetch_request {
         const char *accept; /* or NULL */
         bool compressed;    /* whether a content coding is welcome (never for files: they are hashed) */
         uint64_t max_bytes; /* after decoding */
+        bool as_is;         /* bytes of every answer are taken, and no redirect is followed */
+        bool head;          /* as_is: method HEAD */
+        const char *body;   /* as_is: method POST; copied */
+        size_t body_size;
+        const char *body_type;
         void *context;
+        /* as_is: one line of the answer's head, its end included. */
+        void (*field)(void *context, const char *data, size_t size);
         /* Bytes of a successful answer. Anything but REASON_NONE ends the transfer. */
         enum reason (*take)(void *context, const void *data, size_t size);
         /* Called once, never from within fetch_start(). */

@@ -13,8 +13,11 @@
 #include "gateway/fetch.h"
 #include "gateway/listing.h"
 
+struct authority;
 struct connection;
 struct intake;
+struct tls_server;
+struct web_answer;
 
 struct gateway {
         const struct gateway_config *config;
@@ -26,6 +29,9 @@ struct gateway {
         struct listing listing;
         void *pages;      /* tsearch() tree of the pages asked for in this run, see serve.c */
         struct job *jobs; /* fetches under way */
+        struct web_answer *web_answers;
+        struct authority *authority; /* NULL: no entry of kind web */
+        struct tls_server *tls;
         struct connection *connections;
         size_t connection_count;
         size_t verdicts[VERDICT_COUNT_]; /* requests that ended so */

@@ -11,6 +11,8 @@
 #include "gateway/harden.h"
 #include "gateway/intake.h"
 #include "gateway/serve.h"
+#include "gateway/tls.h"
+#include "gateway/web.h"
 #include "util/fd.h"
 
 #include <curl/curl.h>
@@ -54,6 +56,24 @@ static int start_libraries(struct error *err)
         return 0;
 }
 
+/* The host of a connection that begins with TLS. */
+static bool admits_host(void *context, const char *host)
+{
+        const struct gateway *gateway = context;
+        return web_lists(gateway->config, true, host, 443);
+}
+
+/* What only entries of kind web need. */
+static int open_web(struct gateway *gateway, struct error *err)
+{
+        if (!config_has_web(gateway->config))
+                return 0;
+        int r = authority_new(&gateway->authority, err);
+        if (r == 0 && tls_server_new(gateway->authority, admits_host, gateway, &gateway->tls) < 0)
+                r = error_oom(err);
+        return r;
+}
+
 static int open_gateway(struct gateway *gateway, struct error *err)
 {
         const struct gateway_config *config = gateway->config;
@@ -67,7 +87,8 @@ static int open_gateway(struct gateway *gateway, struct error *err)
         for (size_t i = 0; r == 0 && i < config->entry_count; i++)
                 r = upstream_new(
                     gateway->base, &config->entries[i], &gateway->budget, &gateway->upstreams[i]);
-        return r < 0 ? error_set(err, ERROR_INTERNAL, -r, NULL, "setting up the gateway") : 0;
+        return r < 0 ? error_set(err, ERROR_INTERNAL, -r, NULL, "setting up the gateway")
+                     : open_web(gateway, err);
 }
 
 static void close_gateway(struct gateway *gateway)
@@ -77,6 +98,9 @@ static void close_gateway(struct gateway *gateway)
                 upstream_free(gateway->upstreams[i]);
         free(gateway->upstreams);
         serve_clear(gateway);
+        web_clear(gateway);
+        tls_server_free(gateway->tls);
+        authority_free(gateway->authority);
         listing_clear(&gateway->listing);
         events_free(gateway->events);
         cache_close(gateway->cache);
@@ -95,25 +119,26 @@ static void report_ready(struct gateway *gateway, const struct hardening *harden
                         (void)json_array_append_new(
                             degraded, json_sprintf("addresses: %s", gateway->config->entries[i].name));
         events_emit(gateway->events,
-            json_pack("{s:s, s:s, s:I, s:I, s:I, s:b, s:b, s:i, s:o}", "event", "ready", "version",
+            json_pack("{s:s, s:s, s:I, s:I, s:I, s:b, s:b, s:i, s:o, s:s?}", "event", "ready", "version",
                 MAI_VERSION, "uid", (json_int_t)hardening->uid, "gid", (json_int_t)hardening->gid,
                 "capabilities", (json_int_t)hardening->capabilities, "no_new_privs", hardening->no_new_privs,
-                "seccomp", hardening->seccomp, "landlock_abi", hardening->landlock_abi, "degraded",
-                degraded));
+                "seccomp", hardening->seccomp, "landlock_abi", hardening->landlock_abi, "degraded", degraded,
+                "authority", gateway->authority ? authority_pem(gateway->authority) : NULL));
 }
 
 static void report_end(struct gateway *gateway)
 {
         const struct budget *budget = &gateway->budget;
         events_end(gateway->events,
-            json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "event", "end",
-                "requests", (json_int_t)budget->requests, "served",
+            json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "event",
+                "end", "requests", (json_int_t)budget->requests, "served",
                 (json_int_t)gateway->verdicts[VERDICT_SERVED], "denied",
                 (json_int_t)gateway->verdicts[VERDICT_DENIED], "missing",
                 (json_int_t)gateway->verdicts[VERDICT_MISSING], "failed",
                 (json_int_t)gateway->verdicts[VERDICT_FAILED], "names", (json_int_t)budget->names,
                 "name_bytes", (json_int_t)budget->name_bytes, "misses", (json_int_t)budget->misses,
-                "fetches", (json_int_t)budget->fetches, "files", (json_int_t)budget->files, "bytes",
+                "fetches", (json_int_t)budget->fetches, "files", (json_int_t)budget->files, "urls",
+                (json_int_t)budget->urls, "url_bytes", (json_int_t)budget->url_bytes, "bytes",
                 (json_int_t)budget->bytes, "sent_bytes", (json_int_t)budget->sent_bytes));
 }
 

@@ -22,10 +22,15 @@ enum reason {
         REASON_SLOW,   /* the head did not arrive in time */
 
         /* What it asks for. */
-        REASON_PATH,     /* no such place */
-        REASON_NAME,     /* outside the grammar of package or file names */
-        REASON_PACKAGE,  /* the policy's lists of packages */
-        REASON_UNLISTED, /* no index page served in this run lists the file */
+        REASON_PATH,      /* no such place */
+        REASON_NAME,      /* outside the grammar of package or file names */
+        REASON_PACKAGE,   /* the policy's lists of packages */
+        REASON_UNLISTED,  /* no index page served in this run lists the file */
+        REASON_HOST,      /* web: not a host (and port) that an entry names, or two names that differ */
+        REASON_SNI,       /* web: TLS for another host than that of the tunnel, or for none that is named */
+        REASON_TLS_GUEST, /* web: the guest's side of TLS failed */
+        REASON_PREFIX,    /* web: below no prefix of an entry */
+        REASON_GIT,       /* web: what git's read-only part does not send */
 
         /* Limits of a run. */
         REASON_LIMIT_REQUESTS,
@@ -34,6 +39,8 @@ enum reason {
         REASON_LIMIT_MISSES,
         REASON_LIMIT_FETCHES,
         REASON_LIMIT_FILES,
+        REASON_LIMIT_URLS,
+        REASON_LIMIT_URL_BYTES,
         REASON_LIMIT_BYTES,
         REASON_LIMIT_CONNECTIONS,
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "gateway/request.h"
 
+#include "util/parse.h"
+
 #include <strings.h>
 
 /* A piece of the head: not NUL-terminated. */
@@ -81,13 +83,12 @@ static struct piece take_line(struct piece *rest)
         return line;
 }
 
-static enum reason check_target(struct piece target)
+/* Of package indexes: there is nothing but names in it. */
+static enum reason check_index_target(struct piece target)
 {
         /* "*", "host:443" and "http://host/" are other requests than those we answer. */
         if (target.size == 0 || target.data[0] != '/')
                 return REASON_TARGET;
-        if (target.size > REQUEST_TARGET_MAX)
-                return REASON_HEAD_TOO_LARGE;
         for (size_t i = 0; i < target.size; i++) {
                 char c = target.data[i];
                 if (c == '?' || c == '#')
@@ -98,8 +99,49 @@ static enum reason check_target(struct piece target)
         return REASON_NONE;
 }
 
+/* Which forms there may be; the web's are read further by those who know the entries (web_url.c). */
+static enum reason check_target(struct piece target, enum request_side side, struct request *request)
+{
+        static const char scheme[] = "http://";
+        if (target.size > REQUEST_TARGET_MAX)
+                return REASON_HEAD_TOO_LARGE;
+        if (request->method == METHOD_CONNECT)
+                return REASON_NONE;
+        if (side == REQUEST_TUNNEL)
+                return target.size > 0 && target.data[0] == '/' ? REASON_NONE : REASON_TARGET;
+        request->absolute = side == REQUEST_PROXY && target.size >= sizeof scheme &&
+                            strncasecmp(target.data, scheme, sizeof scheme - 1) == 0;
+        return request->absolute ? REASON_NONE : check_index_target(target);
+}
+
+static const struct {
+        const char *word;
+        bool on[3]; /* by the side */
+} methods[] = {
+    [METHOD_GET] = {"GET", {true, true, true}},
+    [METHOD_HEAD] = {"HEAD", {true, true, true}},
+    [METHOD_POST] = {"POST", {false, false, true}},
+    [METHOD_CONNECT] = {"CONNECT", {false, true, false}},
+};
+
+const char *request_method_word(enum request_method method)
+{
+        return methods[method].word;
+}
+
+static bool take_method(struct piece word, enum request_side side, struct request *request)
+{
+        for (size_t i = 0; i < ARRAY_SIZE(methods); i++) {
+                request->method = (enum request_method)i;
+                if (methods[i].on[side] && piece_is(word, methods[i].word))
+                        return true;
+        }
+        return false;
+}
+
 /* METHOD SP target SP version, single spaces. */
-static enum reason parse_request_line(struct piece line, struct request *request, bool *ret_old)
+static enum reason parse_request_line(
+    struct piece line, enum request_side side, struct request *request, bool *ret_old)
 {
         const char *first = memchr(line.data, ' ', line.size);
         if (!first)
@@ -115,13 +157,12 @@ static enum reason parse_request_line(struct piece line, struct request *request
         for (size_t i = 0; i < method.size; i++)
                 if (!is_token_char(method.data[i]))
                         return REASON_MALFORMED;
-        request->head = piece_is(method, "HEAD");
-        if (!request->head && !piece_is(method, "GET"))
+        if (!take_method(method, side, request))
                 return REASON_METHOD;
         *ret_old = piece_is(version, "HTTP/1.0");
         if (!*ret_old && !piece_is(version, "HTTP/1.1"))
                 return REASON_VERSION;
-        enum reason reason = check_target(target);
+        enum reason reason = check_target(target, side, request);
         if (reason != REASON_NONE)
                 return reason;
         memcpy(request->target, target.data, target.size);
@@ -142,7 +183,8 @@ static struct piece trim(struct piece value)
 
 /* What the fields that matter said. */
 struct seen {
-        bool host, length, connection, close, keep_alive;
+        enum request_side side;
+        bool host, length, connection, proxy_connection, close, keep_alive, coding;
 };
 
 static enum reason field_host(struct piece value, struct request *request, struct seen *seen)
@@ -150,11 +192,15 @@ static enum reason field_host(struct piece value, struct request *request, struc
         if (seen->host)
                 return REASON_FIELD;
         seen->host = true;
-        /* Its value is of no use to us, but another reader may use it: nothing that could be a path. */
+        /* Of no use to package indexes, but another reader may use it: nothing that could be a path. */
         for (size_t i = 0; i < value.size; i++)
                 if (!is_alpha(value.data[i]) && !is_digit(value.data[i]) && !strchr(".-_:[]", value.data[i]))
                         return REASON_FIELD;
-        return value.size > 0 ? REASON_NONE : REASON_FIELD;
+        if (value.size == 0 || value.size > REQUEST_HOST_MAX)
+                return REASON_FIELD;
+        memcpy(request->host, value.data, value.size);
+        request->host[value.size] = '\0';
+        return REASON_NONE;
 }
 
 static enum reason field_length(struct piece value, struct request *request, struct seen *seen)
@@ -162,7 +208,32 @@ static enum reason field_length(struct piece value, struct request *request, str
         if (seen->length)
                 return REASON_FIELD;
         seen->length = true;
-        return piece_is(value, "0") ? REASON_NONE : REASON_BODY;
+        if (request->method != METHOD_POST)
+                return piece_is(value, "0") ? REASON_NONE : REASON_BODY;
+        char digits[16];
+        if (value.size == 0 || value.size >= sizeof digits)
+                return REASON_BODY;
+        memcpy(digits, value.data, value.size);
+        digits[value.size] = '\0';
+        request->has_length = parse_u64(digits, &request->length);
+        return request->has_length ? REASON_NONE : REASON_BODY;
+}
+
+static enum reason field_type(struct piece value, struct request *request, struct seen *seen)
+{
+        request->git_body = piece_is_nocase(value, "application/x-git-upload-pack-request");
+        return REASON_NONE;
+}
+
+static enum reason field_coding(struct piece value, struct request *request, struct seen *seen)
+{
+        if (request->method != METHOD_POST)
+                return REASON_NONE;
+        if (seen->coding)
+                return REASON_FIELD;
+        seen->coding = true;
+        request->gzip = piece_is_nocase(value, "gzip");
+        return request->gzip ? REASON_NONE : REASON_BODY;
 }
 
 static enum reason field_connection(struct piece value, struct request *request, struct seen *seen)
@@ -170,9 +241,21 @@ static enum reason field_connection(struct piece value, struct request *request,
         if (seen->connection)
                 return REASON_FIELD;
         seen->connection = true;
-        seen->close = piece_is_nocase(value, "close");
+        bool close = piece_is_nocase(value, "close");
+        seen->close |= close;
         seen->keep_alive = piece_is_nocase(value, "keep-alive");
-        return seen->close || seen->keep_alive ? REASON_NONE : REASON_FIELD;
+        return close || seen->keep_alive ? REASON_NONE : REASON_FIELD;
+}
+
+/* What clients of proxies send for Connection. */
+static enum reason field_proxy_connection(struct piece value, struct request *request, struct seen *seen)
+{
+        if (seen->side != REQUEST_PROXY || seen->proxy_connection)
+                return REASON_FIELD;
+        seen->proxy_connection = true;
+        bool close = piece_is_nocase(value, "close");
+        seen->close |= close;
+        return close || piece_is_nocase(value, "keep-alive") ? REASON_NONE : REASON_FIELD;
 }
 
 static enum reason field_accept(struct piece value, struct request *request, struct seen *seen)
@@ -212,7 +295,9 @@ static const struct {
     {"TE", field_refused},
     {"Upgrade", field_refused},
     {"HTTP2-Settings", field_refused},
-    {"Proxy-Connection", field_refused},
+    {"Content-Type", field_type},
+    {"Content-Encoding", field_coding},
+    {"Proxy-Connection", field_proxy_connection},
     {"Proxy-Authorization", field_refused},
 };
 
@@ -233,13 +318,13 @@ static enum reason parse_field(struct piece line, struct request *request, struc
         return REASON_NONE;
 }
 
-enum reason request_parse(const char *data, size_t length, struct request *ret)
+enum reason request_parse(const char *data, size_t length, enum request_side side, struct request *ret)
 {
         struct request request = {};
-        struct seen seen = {};
+        struct seen seen = {.side = side};
         struct piece rest = {data, length};
         bool old;
-        enum reason reason = parse_request_line(take_line(&rest), &request, &old);
+        enum reason reason = parse_request_line(take_line(&rest), side, &request, &old);
         if (reason != REASON_NONE)
                 return reason;
 
@@ -253,6 +338,8 @@ enum reason request_parse(const char *data, size_t length, struct request *ret)
         }
         if (!old && !seen.host)
                 return REASON_FIELD;
+        if (request.method == METHOD_POST && !request.has_length)
+                return REASON_BODY;
         request.keep_alive = old ? seen.keep_alive : !seen.close;
         *ret = request;
         return REASON_NONE;

@@ -143,7 +143,7 @@ enum reason route_parse(const struct gateway_config *config, const char *target,
         for (size_t i = 0; i < config->entry_count; i++)
                 if (strcmp(config->entries[i].name, segments.at[0]) == 0)
                         route.entry = &config->entries[i];
-        if (!route.entry)
+        if (!route.entry || route.entry->kind == ENTRY_WEB)
                 return REASON_PATH;
         reason =
             route.entry->kind == ENTRY_PYPI ? route_pypi(&segments, &route) : route_npm(&segments, &route);

@@ -19,7 +19,7 @@ struct page {
 struct job {
         struct gateway *gateway;
         const struct index_entry *entry;
-        struct connection *waiters;
+        struct waiters waiters;
 
         struct page *page;
         char *name;
@@ -74,38 +74,16 @@ static void job_free(struct job *job)
         free(job);
 }
 
-static void wait_for(struct job *job, struct connection *connection)
-{
-        struct waiting *waiting = connection_waiting(connection);
-        waiting->job = job;
-        waiting->next = job->waiters;
-        job->waiters = connection;
-}
-
-void serve_forget(struct gateway *gateway, struct connection *connection)
-{
-        struct waiting *waiting = connection_waiting(connection);
-        if (!waiting->job)
-                return;
-        struct connection **at = &waiting->job->waiters;
-        while (*at != connection)
-                at = &connection_waiting(*at)->next;
-        *at = waiting->next;
-        *waiting = (struct waiting){};
-}
-
 /* Ends the job, and lets those who waited go on or be told why not. */
 static void job_end(struct job *job, enum reason reason)
 {
         struct gateway *gateway = job->gateway;
-        struct connection *waiters = job->waiters;
-        job->waiters = NULL;
+        struct waiters waiters = {};
+        while (job->waiters.first)
+                waiters_add(&waiters, waiters_take(&job->waiters));
         job_free(job);
-        while (waiters) {
-                struct connection *connection = waiters;
-                struct waiting *waiting = connection_waiting(connection);
-                waiters = waiting->next;
-                *waiting = (struct waiting){};
+        for (struct connection *connection = waiters_take(&waiters); connection;
+             connection = waiters_take(&waiters)) {
                 if (reason == REASON_NONE)
                         serve(gateway, connection);
                 else
@@ -295,7 +273,7 @@ static struct page *get_page(struct gateway *gateway, struct connection *connect
         if (reason == REASON_NONE && !page->job)
                 reason = fetch_page(gateway, route->entry, route->name, full, page);
         if (reason == REASON_NONE && page->job)
-                wait_for(page->job, connection);
+                waiters_add(&page->job->waiters, connection);
         else
                 connection_refuse(connection, reason != REASON_NONE ? reason : REASON_INTERNAL);
         return NULL;
@@ -403,7 +381,7 @@ static void serve_file(struct gateway *gateway, struct connection *connection)
         else if (file->fd >= 0)
                 connection_answer_file(connection, file->fd, file->size);
         else if (file->job)
-                wait_for(file->job, connection);
+                waiters_add(&((struct job *)file->job)->waiters, connection);
         else
                 connection_refuse(
                     connection, REASON_INTERNAL); /* it was over before it could be waited for */

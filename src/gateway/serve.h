@@ -11,8 +11,5 @@
 /* Answers the request of the connection, now or later. */
 void serve(struct gateway *gateway, struct connection *connection);
 
-/* The connection is going away; a fetch that it waits for goes on. */
-void serve_forget(struct gateway *gateway, struct connection *connection);
-
 /* At the end: after the upstreams are gone, and so all fetches. */
 void serve_clear(struct gateway *gateway);

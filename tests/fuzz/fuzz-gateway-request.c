@@ -57,7 +57,7 @@ static void check_head(const char *head, size_t length)
                 must(head[i] != '\0' && (unsigned char)head[i] < 0x7f);
                 must((head[i] == '\n') == (i > 0 && head[i - 1] == '\r'));
         }
-        if (request_parse(head, length, &request) != REASON_NONE)
+        if (request_parse(head, length, REQUEST_INDEX, &request) != REASON_NONE)
                 return;
         must(strncmp(head, "GET /", 5) == 0 || strncmp(head, "HEAD /", 6) == 0);
         must(!strcasestr(head, "\r\ntransfer-encoding:"));

@@ -95,7 +95,8 @@ class Upstream:
                 for name, value in {"Content-Length": str(len(body)), **fields}.items():
                     self.send_header(name, value)
                 self.end_headers()
-                self.wfile.write(body)
+                if self.command != "HEAD":
+                    self.wfile.write(body)
 
             do_HEAD = do_POST = do_PUT = do_GET
 
@@ -216,7 +217,7 @@ class Gateway:
         self.path = str(t.tmp / "gateway.socket")
         family = socket.AF_INET if tcp else socket.AF_UNIX
         self.listener = socket.socket(family)
-        self.listener.bind(("127.0.0.1", 0) if tcp else self.path)
+        self.listener.bind((tcp if isinstance(tcp, tuple) else ("127.0.0.1", 0)) if tcp else self.path)
         self.listener.listen(64)
         self.where = self.listener.getsockname()
         self.url = f"http://127.0.0.1:{self.where[1]}" if tcp else "http://127.0.0.1:8199"

@@ -20,7 +20,7 @@ static enum reason head(const char *text, struct request *request)
         enum reason reason = request_scan(text, strlen(text), &length);
         if (reason != REASON_NONE || length == 0)
                 return reason;
-        return request_parse(text, length, request);
+        return request_parse(text, length, REQUEST_INDEX, request);
 }
 
 static void good_heads(void **state)
@@ -29,9 +29,9 @@ static void good_heads(void **state)
         assert_int_equal(head("GET /a HTTP/1.1\r\nHost: x\r\n\r\nGET /b", &request), REASON_NONE);
         assert_string_equal(request.target, "/a");
         assert_true(request.keep_alive);
-        assert_false(request.head);
+        assert_int_equal(request.method, METHOD_GET);
         assert_int_equal(head("HEAD /a HTTP/1.0\r\n\r\n", &request), REASON_NONE);
-        assert_true(request.head);
+        assert_int_equal(request.method, METHOD_HEAD);
         assert_false(request.keep_alive);
         assert_int_equal(
             head("GET /a HTTP/1.1\r\nhost:x\r\nCONNECTION:  Close\t\r\nAccept: a\r\nAccept: b\r\n"
