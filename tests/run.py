@@ -33,7 +33,7 @@ from lib.exceptions import EXCEPTIONS  # noqa: E402
 
 # Time limits of cases are for the native backend; an engine takes a hundred times as long to make a container.
 PATIENCE = {"native": 1, "docker": 5}
-SUITES = ("conformance", "attacks", "gateway", "torture")
+SUITES = ("conformance", "attacks", "docker_client", "gateway", "torture")
 
 
 class Case:

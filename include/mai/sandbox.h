@@ -200,6 +200,25 @@ MAI_PUBLIC const char *mai_report_text(const mai_report *report);
 MAI_PUBLIC const char *mai_report_json(const mai_report *report);
 MAI_PUBLIC mai_report *mai_report_free(mai_report *report);
 
+/* ---- Images ---- */
+
+/* How far it has come. What is not known yet is 0. */
+typedef struct mai_image_progress {
+        unsigned parts_done, parts; /* layers */
+        uint64_t bytes_done, bytes;
+} mai_image_progress;
+
+/* Called from within mai_image_pull(), on its thread. A return other than 0 gives up. */
+typedef int (*mai_image_handler)(const mai_image_progress *progress, void *user);
+
+/*
+ * Fetches the image `reference` ("debian:12", "registry:5000/team/python@sha256:...") for a backend (NULL:
+ * the one that the policy names) and waits for it. `name` is what it is called here (NULL: as the
+ * reference). *ret_digest (caller frees) is what results of its runs will say. `handler` may be NULL.
+ */
+MAI_PUBLIC int mai_image_pull(const char *policy_path, const char *backend, const char *reference,
+    const char *name, mai_image_handler handler, void *user, char **ret_digest, mai_error **ret_error);
+
 /* Removes what dead supervisors left behind. *ret_removed counts containers. */
 MAI_PUBLIC int mai_prune(unsigned *ret_removed, mai_error **ret_error);
 

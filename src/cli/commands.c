@@ -3,6 +3,7 @@
 
 #include "cli/report.h"
 #include "cli/suggest.h"
+#include "util/strbuf.h"
 
 #define EXIT_STATUS_HELP                                                                                    \
         "Exit status: the program's own (128+n if killed by signal n); 124 wall-clock timeout;\n"           \
@@ -23,6 +24,11 @@ static const char doctor_details[] =
     "Exit status: 0 the default policy is enforced in full; 1 it is not, and what is missing is\n"
     "named with the fix; 125 the policy is bad.\n";
 
+static const char image_pull_details[] =
+    "Fetches the image REF (NAME[:TAG] or REGISTRY/NAME[@DIGEST]) for the backend that the policy names,\n"
+    "or for the one of --backend, and prints its name and digest. With NAME, it is called that here.\n\n"
+    "Exit status: 0 it is there; 125 it could not be fetched; 2 bad words.\n";
+
 const struct command cli_commands[] = {
     {"run", "[OPTION...] FILE|- [ARG...]", "run a Python program", FOR_RUN, run_details, run_main},
     {"exec", "[OPTION...] [--] CMD [ARG...]", "run any command of the image", FOR_RUN, exec_details,
@@ -36,6 +42,9 @@ const struct command cli_commands[] = {
         policy_show_main},
     {"doctor", "[OPTION...]", "what this host can enforce, and how to fix what it can't", FOR_DOCTOR,
         doctor_details, doctor_main},
+    {"image", "pull [OPTION...]", "fetch images for a backend", FOR_OTHERS, NULL, image_main},
+    {"image pull", "[OPTION...] REF [NAME]", "fetch an image from a registry", FOR_IMAGE_PULL,
+        image_pull_details, image_pull_main},
     {"prune", "", "remove what killed sandboxes left behind", FOR_OTHERS, NULL, prune_main},
     {"version", "", "print the version", FOR_OTHERS, NULL, version_main},
     {"help", "[COMMAND]", "print this, or the help of one command", FOR_OTHERS, NULL, help_main},
@@ -48,6 +57,40 @@ const struct command *command_find(const char *name)
                 if (strcmp(cli_commands[i].name, name) == 0)
                         return &cli_commands[i];
         return NULL;
+}
+
+/* "check or show?" */
+static int which_one(const struct command *command)
+{
+        _cleanup_(strbuf_clear) struct strbuf text = STRBUF_INIT(1024);
+        char hint[80];
+        size_t size = strlen(command->name);
+        for (size_t i = 0; i < cli_command_count; i++) {
+                const char *name = cli_commands[i].name;
+                if (strncmp(name, command->name, size) == 0 && name[size] == ' ')
+                        (void)strbuf_appendf(&text, "%s%s", text.size > 0 ? " or " : "", name + size + 1);
+        }
+        (void)strbuf_append_text(&text, "?");
+        (void)snprintf(hint, sizeof hint, "see mai-sandbox %s --help", command->name);
+        report_line(command->name, strbuf_text(&text), hint);
+        return EXIT_USAGE;
+}
+
+int command_dispatch(const struct command *command, int argc, char **argv)
+{
+        if (argc == 0)
+                return which_one(command);
+        char name[64];
+        (void)snprintf(name, sizeof name, "%s %s", command->name, argv[0]);
+        const struct command *inner = command_find(name);
+        if (inner)
+                return inner->main(inner, argc - 1, argv + 1);
+        (void)snprintf(name, sizeof name, "%s ", command->name);
+        if (argv[0][0] != '-')
+                return command_unknown(name, argv[0]);
+        _cleanup_(option_list_clear) struct option_list list = {};
+        int status = command_parse(command, argc, argv, &list);
+        return status >= 0 ? status : EXIT_USAGE;
 }
 
 int command_unknown(const char *prefix, const char *word)
@@ -63,7 +106,9 @@ int command_unknown(const char *prefix, const char *word)
         names[n] = NULL;
 
         _cleanup_(error_clear) struct error err = {};
-        const char *hint = prefix_size > 0 ? "see mai-sandbox policy --help" : "see mai-sandbox help";
+        char hint[80] = "see mai-sandbox help";
+        if (prefix_size > 0)
+                (void)snprintf(hint, sizeof hint, "see mai-sandbox %s--help", prefix);
         const char *nearest = suggest(word, strlen(word), names);
         if (nearest)
                 (void)error_set(&err, ERROR_USAGE, 0, hint, "%s%.200s: unknown command; did you mean %s%s?",

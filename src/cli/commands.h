@@ -27,6 +27,8 @@ int policy_main(const struct command *command, int argc, char **argv);
 int policy_check_main(const struct command *command, int argc, char **argv);
 int policy_show_main(const struct command *command, int argc, char **argv);
 int doctor_main(const struct command *command, int argc, char **argv);
+int image_main(const struct command *command, int argc, char **argv);
+int image_pull_main(const struct command *command, int argc, char **argv);
 int prune_main(const struct command *command, int argc, char **argv);
 int version_main(const struct command *command, int argc, char **argv);
 int help_main(const struct command *command, int argc, char **argv);
@@ -36,6 +38,9 @@ char *help_text(const struct command *command);
 
 /* Prints that text to standard output. Returns the exit status. */
 int help_print(const struct command *command);
+
+/* A command of commands: goes on with the one that argv[0] names. Returns the exit status. */
+int command_dispatch(const struct command *command, int argc, char **argv);
 
 /* "WORD: unknown command; did you mean …?" among the subcommands that begin with `prefix`. Returns 2. */
 int command_unknown(const char *prefix, const char *word);

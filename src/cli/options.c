@@ -5,14 +5,15 @@
 #include "util/parse.h"
 
 #define SETTING OPTION_SETTING
-#define SHOWS_POLICY (FOR_RUN | FOR_POLICY_CHECK | FOR_POLICY_SHOW | FOR_DOCTOR)
+#define SHOWS_POLICY (FOR_RUN | FOR_POLICY_CHECK | FOR_POLICY_SHOW | FOR_DOCTOR | FOR_IMAGE_PULL)
 
 const struct option_spec cli_options[] = {
     {"--trust", "LEVEL", OPTION_TRUST, VALUE_TEXT, "trust_level", FOR_RUN | FOR_POLICY_SHOW,
         "trust level: untrusted, unknown, trusted, or one that the policy adds"},
     {"--policy", "FILE", OPTION_POLICY, VALUE_TEXT, NULL, SHOWS_POLICY,
         "policy file (default: $MAI_SANDBOX_POLICY, the user's, the system's, the built-in)"},
-    {"--backend", "NAME", SETTING, VALUE_TEXT, "backend", FOR_RUN, "isolation backend, e.g. native"},
+    {"--backend", "NAME", SETTING, VALUE_TEXT, "backend", FOR_RUN | FOR_IMAGE_PULL,
+        "isolation backend, e.g. native"},
     {"--image", "NAME", SETTING, VALUE_TEXT, "image", FOR_RUN, "file tree to run in, e.g. host"},
     {"--timeout", "SECONDS", SETTING, VALUE_SECONDS, "timeout", FOR_RUN, "wall-clock limit"},
     {"--memory", "SIZE", SETTING, VALUE_SIZE_OR_SHARE, "mem_limit", FOR_RUN,
@@ -37,7 +38,8 @@ const struct option_spec cli_options[] = {
         "print the whole result as one JSON document instead of text"},
     {"--events", NULL, OPTION_EVENTS, VALUE_NONE, NULL, FOR_RUN,
         "print events as JSON lines while it runs, the result last"},
-    {"--no-progress", NULL, OPTION_NO_PROGRESS, VALUE_NONE, NULL, FOR_RUN, "no status line on the terminal"},
+    {"--no-progress", NULL, OPTION_NO_PROGRESS, VALUE_NONE, NULL, FOR_RUN | FOR_IMAGE_PULL,
+        "no status line on the terminal"},
     {"--allow-degraded", "NAME", SETTING, VALUE_TEXT, "allow_degraded", FOR_RUN,
         "run even if this host cannot enforce NAME; may be repeated"},
     {"--help", NULL, OPTION_HELP, VALUE_NONE, NULL, FOR_ALL, "this text"},

@@ -41,7 +41,8 @@ enum option_value {
 #define FOR_POLICY_SHOW (1U << 2)
 #define FOR_OTHERS (1U << 3)
 #define FOR_DOCTOR (1U << 4)
-#define FOR_ALL (FOR_RUN | FOR_POLICY_CHECK | FOR_POLICY_SHOW | FOR_OTHERS | FOR_DOCTOR)
+#define FOR_IMAGE_PULL (1U << 5)
+#define FOR_ALL (FOR_RUN | FOR_POLICY_CHECK | FOR_POLICY_SHOW | FOR_OTHERS | FOR_DOCTOR | FOR_IMAGE_PULL)
 
 struct option_spec {
         const char *name;        /* with its dashes */

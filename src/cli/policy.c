@@ -6,20 +6,7 @@
 
 int policy_main(const struct command *command, int argc, char **argv)
 {
-        if (argc == 0) {
-                report_line("policy", "check or show?", "see mai-sandbox policy --help");
-                return EXIT_USAGE;
-        }
-        char name[64];
-        (void)snprintf(name, sizeof name, "policy %s", argv[0]);
-        const struct command *inner = command_find(name);
-        if (inner)
-                return inner->main(inner, argc - 1, argv + 1);
-        if (argv[0][0] != '-')
-                return command_unknown("policy ", argv[0]);
-        _cleanup_(option_list_clear) struct option_list list = {};
-        int status = command_parse(command, argc, argv, &list);
-        return status >= 0 ? status : EXIT_USAGE;
+        return command_dispatch(command, argc, argv);
 }
 
 int policy_check_main(const struct command *command, int argc, char **argv)

@@ -132,6 +132,10 @@ const struct key policy_keys[KEY_COUNT_] = {
         "OCI runtime that the engine shall use, such as `runsc`; else the engine's own choice."},
     [KEY_DOCKER_READY] = {"ready", "docker", SCOPE_GROUP, TYPE_COUNT, "0", NULL, NULL, "containers", 0, 1024,
         NULL, COMBINE_NONE, NULL, "Containers made ahead of need."},
+    [KEY_DOCKER_CALL_TIMEOUT] = {"call_timeout", "docker", SCOPE_GROUP, TYPE_SECONDS, "30", NULL, NULL,
+        "seconds", 0.1, 3600, NULL, COMBINE_NONE, NULL,
+        "The longest that the engine, or the init in a container, may take for an answer. Builds and pulls "
+        "have more."},
 
     [KEY_WARM] = {"warm", "", SCOPE_TOP, TYPE_GROUP, NULL, NULL, NULL, NULL, 0, 0, NULL, COMBINE_NONE, NULL,
         "Interpreters started ahead of need. Has no keys yet: an empty mapping."},

@@ -52,6 +52,7 @@ enum policy_key {
         KEY_DOCKER_HOST,
         KEY_DOCKER_RUNTIME,
         KEY_DOCKER_READY,
+        KEY_DOCKER_CALL_TIMEOUT,
         KEY_WARM,
         KEY_NETWORK,
         KEY_WHITELIST,

@@ -354,6 +354,7 @@ static int fill_engine(struct resolution *res)
         if (!copy_text(res->policy, KEY_DOCKER_HOST, &spec->docker_host) ||
             !copy_text(res->policy, KEY_DOCKER_RUNTIME, &spec->docker_runtime))
                 return error_oom(res->err);
+        spec->docker_call_timeout = policy_top_value(res->policy, KEY_DOCKER_CALL_TIMEOUT)->number;
         return 0;
 }
 

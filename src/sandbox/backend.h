@@ -132,7 +132,8 @@ struct container_ops {
         int (*execute)(struct container *container, const struct exec_spec *spec, struct error *err);
         int (*release_gate)(struct container *container, struct error *err);
 
-        int (*sample)(struct container *container, struct usage *ret); /* fills every member; 0 or -errno */
+        /* Fills every member. 0; -EAGAIN: there is no reading yet, and it is too early to worry; -errno. */
+        int (*sample)(struct container *container, struct usage *ret);
 
         /* Kills every process of the program at once; EXITED follows within `deadline_msec`, by force if
          * need be. */
@@ -156,6 +157,24 @@ struct container_ops {
             struct container *container); /* after DESTROYED; also kills if it was not */
 };
 
+/* ---- Images ---- */
+
+#define IMAGE_DIGEST_SIZE 80
+
+/* How far a pull has come. What is not known yet is 0. */
+struct image_progress {
+        unsigned parts_done, parts; /* layers */
+        uint64_t bytes_done, bytes;
+};
+
+struct image_pull {
+        const char *engine;    /* where the engine is, as docker_host of a spec; NULL: its usual place */
+        const char *reference; /* "debian:12", "registry:5000/team/python@sha256:..." */
+        const char *name;      /* what it is to be called here; NULL: as the reference */
+        int (*progress)(const struct image_progress *progress, void *user); /* or NULL; not 0: give up */
+        void *user;
+};
+
 struct backend_ops {
         const char *name; /* "native" */
         /* Begins to make the backend ready, without waiting: cheap, and called before the policy is read. */
@@ -163,6 +182,12 @@ struct backend_ops {
         struct backend *(*close)(struct backend *backend);
         /* Removes what a dead supervisor's container left. 0 when nothing of it is left. */
         int (*prune)(struct backend *backend, const char *id, unsigned slot, struct error *err);
+        /*
+         * Fetches an image, and waits for it. *ret_digest is what results of its runs call it. NULL: this
+         * backend can't.
+         */
+        int (*pull)(struct backend *backend, const struct image_pull *pull,
+            char ret_digest[IMAGE_DIGEST_SIZE], struct error *err);
         const struct container_ops *container;
 };
 

@@ -324,7 +324,7 @@ static void on_timeout(struct run *run)
                              .has_observed = true,
                              .observed = run_seconds(run, now)});
         /* Both clocks may have run out at once, and CPU time goes first. */
-        if (run_look(run))
+        if (run_look(run) >= 0)
                 run_check_cpu_time(run);
 }
 

@@ -142,16 +142,17 @@ static void note_full_disk(struct run *run, const struct usage *usage)
                                   .so_far = true});
 }
 
-bool run_look(struct run *run)
+int run_look(struct run *run)
 {
         struct usage usage;
         memset(&usage, 0xff, sizeof usage);
-        if (run->managed.ops->sample(run->managed.container, &usage) < 0)
-                return false;
+        int r = run->managed.ops->sample(run->managed.container, &usage);
+        if (r < 0)
+                return r;
         run->result->usage = usage;
         run->result->has_usage = true;
         note_full_disk(run, &usage);
-        return true;
+        return 0;
 }
 
 void run_check_cpu_time(struct run *run)
@@ -182,7 +183,8 @@ static void check_watched(struct run *run, bool measured)
 
 void run_look_in_between(struct run *run)
 {
-        bool read = run_look(run);
+        int looked = run_look(run);
+        bool read = looked >= 0;
         uint64_t now = clock_now();
         struct usage unknown;
         memset(&unknown, 0xff, sizeof unknown);
@@ -201,7 +203,7 @@ void run_look_in_between(struct run *run)
                 run_cancel(run);
         if (read)
                 run_check_cpu_time(run);
-        if (run->phase == PHASE_RUNNING)
+        if (run->phase == PHASE_RUNNING && looked != -EAGAIN)
                 check_watched(run, read && usage->cpu_nsec != NOT_MEASURED);
 }
 

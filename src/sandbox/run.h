@@ -79,8 +79,8 @@ void run_fail_oom(struct run *run);
 /* Takes an error that leaves the program's own outcome as it is. */
 void run_complain(struct run *run, struct error *err);
 
-/* Reads the usage into the result. */
-bool run_look(struct run *run);
+/* Reads the usage into the result. 0 or -errno as container_ops.sample() says. */
+int run_look(struct run *run);
 void run_check_cpu_time(struct run *run);
 /* The look that the monitor asked for. */
 void run_look_in_between(struct run *run);

@@ -169,6 +169,21 @@ static void answers(void **state)
             {LIST("policy", "check", "bad.yaml"), 2, "",
                 "mai-sandbox: policy check: unexpected argument 'bad.yaml'\n"},
             {LIST("policy", "show", "--trust", "trusted", "--policy", "p"), 0, "# p trusted\n", ""},
+            {LIST("image"), 2, "", "mai-sandbox: image: pull? (see mai-sandbox image --help)\n"},
+            {LIST("image", "pul"), 2, "",
+                "mai-sandbox: image pul: unknown command; did you mean image pull? (see mai-sandbox image "
+                "--help)\n"},
+            {LIST("image", "pull"), 2, "",
+                "mai-sandbox: image pull: needs [OPTION...] REF [NAME] (see mai-sandbox image pull "
+                "--help)\n"},
+            {LIST("image", "pull", "a", "b", "c"), 2, "",
+                "mai-sandbox: image pull: unexpected argument 'c' (see mai-sandbox image pull --help)\n"},
+            {LIST("image", "pull", "--no-progress", "a"), 0, "a sha256:\\x1b-:-\n", ""},
+            {LIST("image", "pull", "--backend=docker", "--policy", "p", "a", "b"), 0,
+                "b sha256:\\x1bdocker:p\n",
+                "mai-sandbox: pulling: 1 of 2 layers, 1.0 of 2.0 MiB\n"
+                "mai-sandbox: pulling: 2 of 2 layers, 2.0 of 2.0 MiB\n"},
+            {LIST("image", "pull", "missing"), 125, "", "mai-sandbox: no such image (see the name)\n"},
             {LIST("prune"), 0, "removed 3 containers\n", ""},
             {LIST("doctor"), 0, "host\n  kernel \\x1b[31mred\n", ""},
             {LIST("doctor", "--json"), 0, "{\"enforced\":true}\n", ""},

@@ -5,6 +5,10 @@
 #include <sys/epoll.h>
 
 #define HEAD_MAX 16384U
+#define REFUSAL_MAX 16384U
+
+static const char not_an_engine[] = "see docker.host: is it an engine?";
+static const char attaching[] = "attaching to the container";
 
 int attach_open(
     struct attach *attach, struct engine *engine, const char *id, uint32_t tag, struct error *err)
@@ -13,6 +17,7 @@ int attach_open(
         attach->tag = tag;
         attach->request = (struct strbuf)STRBUF_INIT(4096);
         attach->head = (struct strbuf)STRBUF_INIT(HEAD_MAX);
+        attach->refusal = (struct strbuf)STRBUF_INIT(REFUSAL_MAX);
         attach->buffer = malloc(ATTACH_READ_SIZE);
         const char *host = strstr(engine->endpoint->base_url, "//");
         if (!attach->buffer ||
@@ -25,7 +30,7 @@ int attach_open(
                 "\r\n",
                 engine->api, id, host ? host + 2 : "engine") < 0)
                 return error_oom(err);
-        attach->easy = engine_handle(engine);
+        attach->easy = engine_handle(engine, attach->detail);
         if (!attach->easy || curl_easy_setopt(attach->easy, CURLOPT_CONNECT_ONLY, 1L) != CURLE_OK ||
             curl_multi_add_handle(engine->multi, attach->easy) != CURLM_OK)
                 return error_oom(err);
@@ -43,6 +48,7 @@ void attach_close(struct attach *attach)
         }
         strbuf_clear(&attach->request);
         strbuf_clear(&attach->head);
+        strbuf_clear(&attach->refusal);
         strbuf_clear(&attach->out);
         free(attach->buffer);
         *attach = (struct attach)ATTACH_INIT;
@@ -77,7 +83,8 @@ static int send_some(struct attach *attach, const struct strbuf *from, size_t *a
                 if (code == CURLE_AGAIN)
                         return 0;
                 if (code != CURLE_OK)
-                        return engine_transfer_failed(attach->easy, code, attach->engine->endpoint, err);
+                        return engine_transfer_failed(
+                            attach->easy, code, attach->detail, attach->engine->endpoint, err);
                 *at += sent;
         }
         return 1;
@@ -87,6 +94,11 @@ static int send_some(struct attach *attach, const struct strbuf *from, size_t *a
 static int check_connected(struct attach *attach, struct error *err)
 {
         curl_socket_t fd = CURL_SOCKET_BAD;
+        if (attach->engine->plain_failed == attach->easy) {
+                (void)engine_transfer_failed(
+                    attach->easy, attach->engine->plain_code, attach->detail, attach->engine->endpoint, err);
+                return error_wrap(err, attaching);
+        }
         if (curl_easy_getinfo(attach->easy, CURLINFO_ACTIVESOCKET, &fd) != CURLE_OK || fd == CURL_SOCKET_BAD)
                 return 0;
         struct epoll_event event = {.events = EPOLLIN | EPOLLOUT, .data.u64 = (uint64_t)attach->tag << 32};
@@ -98,13 +110,50 @@ static int check_connected(struct attach *attach, struct error *err)
         return 0;
 }
 
+static int refused(struct attach *attach, struct error *err)
+{
+        return engine_refusal(attach->status, attach->refusal.data, attach->refusal.size, attaching, err);
+}
+
+/* Takes what has come of a refusal's body. Engines send it behind the head, and then close. */
+static int take_refusal(struct attach *attach, struct error *err)
+{
+        size_t room = MIN((size_t)REFUSAL_MAX, attach->refusal_size) - attach->refusal.size;
+        if (strbuf_append(&attach->refusal, attach->in, MIN(attach->in_size, room)) < 0)
+                return error_oom(err);
+        bool whole = attach->in_size >= room;
+        attach->in_size = 0;
+        return whole ? refused(attach, err) : 0;
+}
+
+int attach_late(struct attach *attach, struct error *err)
+{
+        if (attach->state == ATTACH_REFUSED)
+                return refused(attach, err);
+        return error_set(err, ERROR_BACKEND, ETIMEDOUT,
+            "see whether the engine is overloaded or hangs, or raise docker.call_timeout",
+            "docker: %s: the engine at %s does not answer", attaching, attach->engine->endpoint->text);
+}
+
+/* What the head of an answer says of the size of its body. */
+static size_t body_size(const char *head)
+{
+        static const char name[] = "\r\ncontent-length:";
+        const char *at = strcasestr(head, name);
+        int64_t size;
+        if (!at || parse_integers(at + sizeof name - 1 + strspn(at + sizeof name - 1, " "), &size, 1) != 1 ||
+            size < 0)
+                return SIZE_MAX;
+        return (size_t)size;
+}
+
 /* Takes bytes of the answer's head until it is whole. What is behind it belongs to the stream. */
 static int take_head(struct attach *attach, struct error *err)
 {
         while (attach->in_size > 0) {
                 if (strbuf_append(&attach->head, attach->in, 1) < 0)
-                        return error_set(err, ERROR_BACKEND, EBADMSG, NULL,
-                            "docker: attaching to the container: the engine's answer has no end");
+                        return error_set(err, ERROR_BACKEND, EBADMSG, not_an_engine,
+                            "docker: %s: the engine's answer has no end", attaching);
                 attach->in++;
                 attach->in_size--;
                 const struct strbuf *head = &attach->head;
@@ -114,13 +163,16 @@ static int take_head(struct attach *attach, struct error *err)
                 int64_t status = 0;
                 if (head->size < 12 || memcmp(head->data, "HTTP/1.", 7) != 0 ||
                     parse_integers(head->data + 8, &status, 1) != 1)
-                        return error_set(err, ERROR_BACKEND, EBADMSG, "see docker.host: is it an engine?",
-                            "docker: attaching to the container: the answer is not HTTP");
-                if (status != 101 && status != 200)
-                        return engine_refusal(
-                            (int)status, attach->in, attach->in_size, "attaching to the container", err);
-                attach->state = ATTACH_OPEN;
-                return 0;
+                        return error_set(err, ERROR_BACKEND, EBADMSG, not_an_engine,
+                            "docker: %s: the answer is not HTTP", attaching);
+                if (status == 101 || status == 200) {
+                        attach->state = ATTACH_OPEN;
+                        return 0;
+                }
+                attach->status = (int)status;
+                attach->refusal_size = body_size(strbuf_text(&attach->head));
+                attach->state = ATTACH_REFUSED;
+                return take_refusal(attach, err);
         }
         return 0;
 }
@@ -132,9 +184,11 @@ static int receive(struct attach *attach, struct error *err)
         if (code == CURLE_AGAIN)
                 return 0;
         if (code != CURLE_OK || got == 0) {
+                if (attach->state == ATTACH_REFUSED)
+                        return refused(attach, err);
                 if (attach->state != ATTACH_OPEN)
-                        return error_set(err, ERROR_BACKEND, EPIPE, NULL,
-                            "docker: attaching to the container: the engine closed the connection");
+                        return error_set(err, ERROR_BACKEND, EPIPE, "see the engine's log",
+                            "docker: %s: the engine closed the connection", attaching);
                 attach->state = ATTACH_ENDED;
                 (void)epoll_ctl(attach->engine->epoll, EPOLL_CTL_DEL, attach->socket, NULL);
                 attach->socket = -1;
@@ -163,6 +217,12 @@ int attach_process(struct attach *attach, struct error *err)
                         r = take_head(attach, err);
                 }
         }
+        while (r == 0 && attach->state == ATTACH_REFUSED) {
+                r = receive(attach, err);
+                if (r <= 0)
+                        break;
+                r = take_refusal(attach, err);
+        }
         if (r == 0 && attach->state == ATTACH_OPEN && attach_backlog(attach) > 0) {
                 r = send_some(attach, &attach->out, &attach->out_at, err);
                 if (r >= 0)
@@ -182,8 +242,8 @@ int attach_read(struct attach *attach, enum demux_stream *ret_stream, const char
                 int r = demux_next(
                     &attach->demux, &attach->in, &attach->in_size, ret_stream, ret_data, ret_size);
                 if (r < 0)
-                        return error_set(
-                            err, ERROR_BACKEND, -r, NULL, "docker: the engine sent a malformed stream");
+                        return error_set(err, ERROR_BACKEND, -r, not_an_engine,
+                            "docker: the engine sent a malformed stream");
                 if (r > 0)
                         return r;
                 r = receive(attach, err);

@@ -14,7 +14,8 @@
 enum attach_state {
         ATTACH_CLOSED,
         ATTACH_CONNECTING,
-        ATTACH_HEAD, /* the request is under way, or its answer's head is */
+        ATTACH_HEAD,    /* the request is under way, or its answer's head is */
+        ATTACH_REFUSED, /* the answer is no success; its body is under way */
         ATTACH_OPEN,
         ATTACH_ENDED, /* the engine closed it: the container's streams are at their end */
 };
@@ -26,9 +27,13 @@ struct attach {
         int socket;
         uint32_t tag;
         bool watching_writes;
+        char detail[CURL_ERROR_SIZE];
         struct strbuf request, head;
         size_t request_at;
-        struct strbuf out; /* to the container */
+        int status;            /* of a refusal */
+        struct strbuf refusal; /* its body */
+        size_t refusal_size;   /* as announced; SIZE_MAX: until the connection's end */
+        struct strbuf out;     /* to the container */
         size_t out_at;
         struct demux demux;
         char *buffer;
@@ -50,6 +55,9 @@ void attach_close(struct attach *attach);
 int attach_write(struct attach *attach, const void *data, size_t size);
 /* Bytes that wait. */
 size_t attach_backlog(const struct attach *attach);
+
+/* It has taken too long to open: what is known of the reason. */
+int attach_late(struct attach *attach, struct error *err);
 
 /* Moves on: connects, sends what waits. 0 or -errno with the error. Call when its descriptor is ready. */
 int attach_process(struct attach *attach, struct error *err);

@@ -181,6 +181,7 @@ int container_collect(struct container *c, const struct collect_limits *limits)
 int container_destroy(struct container *c)
 {
         c->destroying = true;
+        container_set_timer(c, DOCKER_REMOVE_MSEC);
         setup_remove(c);
         return 0;
 }

@@ -33,6 +33,8 @@ enum docker_step {
 #define DOCKER_ID_SIZE 33
 #define DOCKER_NAME_FORMAT "mai-sandbox-%s" /* of a container, by its id */
 #define DOCKER_DIGEST_SIZE 80
+/* How long the engine may take to remove a container, before it is named as left over. */
+#define DOCKER_REMOVE_MSEC 9000U
 /* Beside the files, what may wait to be sent: the spec, input, frames' heads. */
 #define DOCKER_QUEUE_MORE (GUEST_SPEC_MAX + (64U << 20))
 
@@ -47,7 +49,8 @@ struct container {
         uint32_t uid, gid;
         char cpus[64];
         int epoll;
-        int timer; /* the deadline of a kill, or of draining; or it only wakes */
+        int timer; /* the deadline of a step of the setup, a kill, draining, removal; or it only wakes */
+        unsigned call_msec; /* docker.call_timeout */
         bool woken;
 
         enum docker_step step;
@@ -70,7 +73,7 @@ struct container {
         struct evidence evidence;
         struct guest_evidence *guest_evidence;
         struct guest_sample sample;
-        uint64_t sampled_at; /* 0: not yet */
+        uint64_t started_at, sampled_at; /* 0: not yet */
         bool told_created, told_gate, started, exited, output_ended, lost, destroying, removing, destroyed,
             killed;
         bool stream_ended[2], discarded[2];
@@ -103,11 +106,16 @@ void container_fail(struct container *c, struct error *err);
 /* setup.c */
 int setup_begin(struct container *c, struct error *err);
 void setup_attached(struct container *c);
+/* A step of the way to the program's start has taken too long, if one is under way that has no other limit.
+ */
+void setup_late(struct container *c);
 /* Asks the engine how the container ended; container_fail() or has_end follows. */
 void setup_look_into_end(struct container *c);
 void setup_kill(struct container *c);
 /* Removes it as soon as no call is under way; `destroyed` follows. */
 void setup_remove(struct container *c);
+/* The removal takes too long: `destroyed`, with what is left. */
+void setup_remove_late(struct container *c);
 /* Blocking, for a backend's prune: 0 when no such container is left. */
 int setup_remove_by_id(const struct endpoint *endpoint, const char *id, struct error *err);
 

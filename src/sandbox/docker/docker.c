@@ -2,6 +2,7 @@
 /* The Docker backend: containers that an engine makes and our init looks after. */
 #include "sandbox/docker/container.h"
 
+#include "sandbox/docker/pull.h"
 #include "sandbox/module.h"
 #include "util/clock.h"
 #include "util/fd.h"
@@ -14,7 +15,7 @@
 /* The init's and the runtime's complaints that are kept. */
 #define COMPLAINTS_MAX 4096U
 /* An engine removes a container in 0.3 s, and in several when the machine is busy. */
-#define DESTROY_MSEC 10000U
+#define DESTROY_MSEC (DOCKER_REMOVE_MSEC + 1000U)
 /* A container that is freed before it was removed holds up its caller no longer than this. */
 #define FREE_MSEC 3000U
 /* Samples may be late by so much before they count as missing. */
@@ -46,6 +47,14 @@ static struct backend *docker_close(struct backend *backend)
                 curl_global_cleanup();
         free(backend);
         return NULL;
+}
+
+static int pull_image(struct backend *backend, const struct image_pull *pull,
+    char ret_digest[IMAGE_DIGEST_SIZE], struct error *err)
+{
+        _cleanup_(endpoint_clear) struct endpoint endpoint = {};
+        int r = endpoint_find(pull->engine, &endpoint, err);
+        return r < 0 ? r : docker_pull(&endpoint, pull, ret_digest, err);
 }
 
 static int docker_prune(struct backend *backend, const char *id, unsigned slot, struct error *err)
@@ -157,7 +166,8 @@ static int begin(struct container *c, unsigned slot, struct error *err)
                     "opening descriptors");
         /* Frames may be queued before there is a connection. */
         c->attach.out.max = (size_t)MIN(spec->limits.disk_limit, (uint64_t)SIZE_MAX / 4) + DOCKER_QUEUE_MORE;
-        r = engine_open(&c->engine, &c->endpoint, c->epoll, SOURCE_ENGINE, err);
+        c->call_msec = (unsigned)(spec->docker_call_timeout * 1000);
+        r = engine_open(&c->engine, &c->endpoint, c->epoll, SOURCE_ENGINE, c->call_msec, err);
         if (r == 0)
                 r = commands_configure(c, err);
         if (r == 0)
@@ -209,11 +219,13 @@ static uint64_t nsec(uint64_t usec)
 static int docker_sample(struct container *c, struct usage *ret)
 {
         memset(ret, 0xff, sizeof *ret); /* NOT_MEASURED throughout */
+        uint64_t period = (uint64_t)(c->spec->monitoring_interval * 1e9);
+        uint64_t last = c->sampled_at ? c->sampled_at : c->started_at;
+        bool late = last > 0 && clock_now() - last > SAMPLE_PATIENCE + 2 * period;
+        if (late && !c->exited && !c->vanished_asked)
+                return -ETIMEDOUT;
         if (c->sampled_at == 0)
                 return -EAGAIN;
-        uint64_t period = (uint64_t)(c->spec->monitoring_interval * 1e9);
-        if (!c->exited && clock_now() - c->sampled_at > SAMPLE_PATIENCE + 2 * period)
-                return -ETIMEDOUT;
         const struct guest_sample *sample = &c->sample;
         ret->cpu_nsec = nsec(sample->cpu_usec);
         ret->cpu_user_nsec = nsec(sample->cpu_user_usec);
@@ -254,6 +266,7 @@ static const struct backend_ops docker_backend = {
     .open = docker_open,
     .close = docker_close,
     .prune = docker_prune,
+    .pull = pull_image,
     .container = &docker_container,
 };
 

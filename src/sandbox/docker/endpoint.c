@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sandbox/docker/endpoint.h"
 
+#include "sandbox/text.h"
+
 #define DEFAULT_SOCKET "/var/run/docker.sock"
+#define TEXT_SHOWN 512
 #define SOCKET_PATH_MAX 107 /* what sockaddr_un takes */
 
 void endpoint_clear(struct endpoint *endpoint)
@@ -61,12 +64,12 @@ static int find_certificates(struct endpoint *endpoint, struct error *err)
         return 0;
 }
 
-static int find_tcp(const char *text, const char *address, struct endpoint *endpoint, struct error *err)
+static int find_tcp(const char *address, struct endpoint *endpoint, struct error *err)
 {
         size_t size = strcspn(address, "/?#@ ");
         if (size == 0 || (address[size] != '\0' && strcmp(address + size, "/") != 0))
                 return error_set(err, ERROR_BACKEND, 0, "give it as tcp://host:port",
-                    "docker.host: \"%s\" is no address of an engine", text);
+                    "docker.host: \"%s\" is no address of an engine", endpoint->text);
         int r = find_certificates(endpoint, err);
         if (r < 0)
                 return r;
@@ -93,25 +96,26 @@ int endpoint_find(const char *host, struct endpoint *ret, struct error *err)
                            : environment && environment[0] ? environment
                                                            : "unix://" DEFAULT_SOCKET;
         static const char unix_prefix[] = "unix://", tcp_prefix[] = "tcp://";
-        endpoint.text = strdup(text);
+        char shown[TEXT_SHOWN];
+        endpoint.text = strdup(text_escape(text, strlen(text), shown, sizeof shown));
         if (!endpoint.text)
                 return error_oom(err);
         if (strncmp(text, unix_prefix, sizeof unix_prefix - 1) == 0) {
                 const char *path = text + sizeof unix_prefix - 1;
                 if (path[0] != '/' || strlen(path) > SOCKET_PATH_MAX)
                         return error_set(err, ERROR_BACKEND, 0, "give it as unix:///path/of/the.sock",
-                            "docker.host: \"%s\" is no path of a socket", text);
+                            "docker.host: \"%s\" is no path of a socket", endpoint.text);
                 endpoint.socket_path = strdup(path);
                 endpoint.base_url = strdup("http://engine");
                 if (!endpoint.socket_path || !endpoint.base_url)
                         return error_oom(err);
         } else if (strncmp(text, tcp_prefix, sizeof tcp_prefix - 1) == 0) {
-                int r = find_tcp(text, text + sizeof tcp_prefix - 1, &endpoint, err);
+                int r = find_tcp(text + sizeof tcp_prefix - 1, &endpoint, err);
                 if (r < 0)
                         return r;
         } else {
                 return error_set(err, ERROR_BACKEND, 0, "use unix:///path or tcp://host:port",
-                    "docker.host: \"%s\" is no address of an engine", text);
+                    "docker.host: \"%s\" is no address of an engine", endpoint.text);
         }
         *ret = endpoint;
         endpoint = (struct endpoint){};

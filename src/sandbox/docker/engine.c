@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sandbox/docker/engine.h"
 
-#include <jansson.h>
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
 
@@ -19,6 +18,9 @@ struct call {
         struct curl_slist *headers;
         struct strbuf answer;
         unsigned api;
+        bool head_whole; /* libcurl takes a head that breaks off for one that ends */
+        char detail[CURL_ERROR_SIZE];
+        engine_data *data;
         engine_done *done;
         void *user;
 };
@@ -55,10 +57,11 @@ static int on_timer(CURLM *multi, long msec, void *user)
         return 0;
 }
 
-int engine_open(
-    struct engine *engine, const struct endpoint *endpoint, int epoll, uint32_t tag, struct error *err)
+int engine_open(struct engine *engine, const struct endpoint *endpoint, int epoll, uint32_t tag,
+    long call_msec, struct error *err)
 {
-        struct engine opened = {.endpoint = endpoint, .epoll = epoll, .tag = tag, .timer = -1};
+        struct engine opened = {
+            .endpoint = endpoint, .epoll = epoll, .tag = tag, .timer = -1, .call_msec = call_msec};
         opened.timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
         struct epoll_event event = {
             .events = EPOLLIN, .data.u64 = (uint64_t)tag << 32 | (uint32_t)opened.timer};
@@ -101,7 +104,14 @@ static void call_end(struct call *call)
 static size_t on_body(char *data, size_t one, size_t size, void *user)
 {
         struct call *call = user;
-        return strbuf_append(&call->answer, data, size) < 0 ? 0 : size; /* 0: libcurl gives up */
+        long status = 0;
+        int r;
+        (void)curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
+        if (call->data && status == 200)
+                r = call->data(call->user, data, size);
+        else
+                r = strbuf_append(&call->answer, data, size);
+        return r != 0 ? 0 : size; /* 0: libcurl gives up */
 }
 
 /* "Api-Version: 1.41" of an answer's head: the minor version. */
@@ -110,6 +120,7 @@ static size_t on_head(char *data, size_t one, size_t size, void *user)
         static const char name[] = "api-version:";
         struct call *call = user;
         char line[64];
+        call->head_whole = size == 2 && memcmp(data, "\r\n", 2) == 0;
         (void)snprintf(line, sizeof line, "%.*s", (int)MIN(size, sizeof line - 1), data);
         const char *value = line + sizeof name - 1;
         if (strncasecmp(line, name, sizeof name - 1) == 0) {
@@ -122,7 +133,7 @@ static size_t on_head(char *data, size_t one, size_t size, void *user)
         return size;
 }
 
-CURL *engine_handle(struct engine *engine)
+CURL *engine_handle(struct engine *engine, char *detail)
 {
         const struct endpoint *endpoint = engine->endpoint;
         CURL *easy = curl_easy_init();
@@ -130,7 +141,9 @@ CURL *engine_handle(struct engine *engine)
                 return NULL;
         bool good = curl_easy_setopt(easy, CURLOPT_URL, endpoint->base_url) == CURLE_OK &&
                     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L) == CURLE_OK &&
-                    curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, CONNECT_MSEC) == CURLE_OK &&
+                    curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, detail) == CURLE_OK &&
+                    curl_easy_setopt(
+                        easy, CURLOPT_CONNECTTIMEOUT_MS, MIN(CONNECT_MSEC, engine->call_msec)) == CURLE_OK &&
                     /* An engine is where docker.host says: no proxy of the environment, no way round. */
                     curl_easy_setopt(easy, CURLOPT_PROXY, "") == CURLE_OK &&
                     curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https") == CURLE_OK &&
@@ -141,7 +154,9 @@ CURL *engine_handle(struct engine *engine)
                 good = curl_easy_setopt(easy, CURLOPT_CAINFO, endpoint->ca) == CURLE_OK &&
                        curl_easy_setopt(easy, CURLOPT_CAPATH, NULL) == CURLE_OK &&
                        curl_easy_setopt(easy, CURLOPT_SSLCERT, endpoint->cert) == CURLE_OK &&
-                       curl_easy_setopt(easy, CURLOPT_SSLKEY, endpoint->key) == CURLE_OK;
+                       curl_easy_setopt(easy, CURLOPT_SSLKEY, endpoint->key) == CURLE_OK &&
+                       /* Or a locked key would be asked for on the terminal. */
+                       curl_easy_setopt(easy, CURLOPT_KEYPASSWD, "") == CURLE_OK;
         if (!good) {
                 curl_easy_cleanup(easy);
                 return NULL;
@@ -157,18 +172,22 @@ static bool prepare(struct call *call, const struct engine_request *request)
             (!request->bare && strbuf_appendf(&url, "/v1.%u", engine->api) < 0) ||
             strbuf_append_text(&url, request->path) < 0)
                 return false;
-        call->easy = engine_handle(engine);
+        call->easy = engine_handle(engine, call->detail);
         if (!call->easy)
                 return false;
         CURL *easy = call->easy;
-        bool good = curl_easy_setopt(easy, CURLOPT_URL, strbuf_text(&url)) == CURLE_OK &&
-                    curl_easy_setopt(easy, CURLOPT_PRIVATE, call) == CURLE_OK &&
-                    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body) == CURLE_OK &&
-                    curl_easy_setopt(easy, CURLOPT_WRITEDATA, call) == CURLE_OK &&
-                    curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_head) == CURLE_OK &&
-                    curl_easy_setopt(easy, CURLOPT_HEADERDATA, call) == CURLE_OK &&
-                    curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS,
-                        request->limit_msec > 0 ? request->limit_msec : ENGINE_CALL_MSEC) == CURLE_OK;
+        bool good =
+            curl_easy_setopt(easy, CURLOPT_URL, strbuf_text(&url)) == CURLE_OK &&
+            curl_easy_setopt(easy, CURLOPT_PRIVATE, call) == CURLE_OK &&
+            curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body) == CURLE_OK &&
+            curl_easy_setopt(easy, CURLOPT_WRITEDATA, call) == CURLE_OK &&
+            curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_head) == CURLE_OK &&
+            curl_easy_setopt(easy, CURLOPT_HEADERDATA, call) == CURLE_OK &&
+            (request->data
+                    ? curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, ENGINE_STALL_SEC) == CURLE_OK &&
+                          curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L) == CURLE_OK
+                    : curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS,
+                          request->limit_msec > 0 ? request->limit_msec : engine->call_msec) == CURLE_OK);
         if (good && (request->body || strcmp(request->method, "POST") == 0)) {
                 char type[128];
                 (void)snprintf(type, sizeof type, "Content-Type: %s",
@@ -194,6 +213,7 @@ int engine_call(struct engine *engine, const struct engine_request *request, str
         *call = (struct call){
             .engine = engine,
             .answer = STRBUF_INIT(ANSWER_MAX),
+            .data = request->data,
             .done = request->done,
             .user = request->user,
         };
@@ -209,90 +229,26 @@ int engine_call(struct engine *engine, const struct engine_request *request, str
 
 /* ---- Ends ---- */
 
-int engine_transfer_failed(CURL *easy, CURLcode code, const struct endpoint *endpoint, struct error *err)
-{
-        long errnum = 0;
-        (void)curl_easy_getinfo(easy, CURLINFO_OS_ERRNO, &errnum);
-        const char *where = endpoint->text;
-        switch (code) {
-        case CURLE_COULDNT_CONNECT:
-                if (errnum == EACCES || errnum == EPERM)
-                        return error_set(err, ERROR_BACKEND, (int)errnum,
-                            "run as a user who may use that socket (group docker), or set docker.host",
-                            "docker: connecting to %s", where);
-                if (errnum == 0)
-                        errnum = access(endpoint->socket_path ? endpoint->socket_path : "/", F_OK) < 0
-                                     ? errno
-                                     : ECONNREFUSED;
-                return error_set(err, ERROR_BACKEND, (int)errnum,
-                    "start the Docker engine, or set docker.host or DOCKER_HOST to where it listens",
-                    "docker: no engine listens on %s", where);
-        case CURLE_OPERATION_TIMEDOUT:
-                return error_set(err, ERROR_BACKEND, ETIMEDOUT,
-                    "see whether the engine is overloaded or hangs",
-                    "docker: the engine at %s does not answer", where);
-        case CURLE_OUT_OF_MEMORY:
-                return error_oom(err);
-        case CURLE_PEER_FAILED_VERIFICATION:
-        case CURLE_SSL_CERTPROBLEM:
-        case CURLE_SSL_CACERT_BADFILE:
-        case CURLE_SSL_CONNECT_ERROR:
-                return error_set(err, ERROR_BACKEND, 0, "see the certificates in DOCKER_CERT_PATH",
-                    "docker: TLS with the engine at %s failed: %s", where, curl_easy_strerror(code));
-        default:
-                return error_set(err, ERROR_BACKEND, 0, "see whether the engine was stopped",
-                    "docker: the connection to the engine at %s broke: %s", where, curl_easy_strerror(code));
-        }
-}
-
-int engine_refusal(int status, const char *body, size_t size, const char *what, struct error *err)
-{
-        json_error_t ignored;
-        json_t *answer = size > 0 ? json_loadb(body, size, 0, &ignored) : NULL;
-        const char *message = json_string_value(json_object_get(answer, "message"));
-        /* What is not JSON may be a proxy's page, or any server: its start says which. */
-        char plain[256] = "";
-        if (!message) {
-                (void)snprintf(
-                    plain, sizeof plain, "%.*s", (int)MIN(size, sizeof plain - 1), body ? body : "");
-                for (char *at = plain; *at; at++)
-                        if ((unsigned char)*at < ' ' || *at == 0x7f)
-                                *at = ' ';
-        }
-        int length = message ? (int)strcspn(message, "\n\r") : 0;
-        int r = error_set(err, status == 404 ? ERROR_NOT_FOUND : ERROR_BACKEND, 0, NULL,
-            "docker: %s: the engine says: %.*s (status %d)", what, message ? MIN(length, 1000) : 1000,
-            message ? message : plain, status);
-        if (err && status == 404)
-                err->code = ERROR_BACKEND;
-        json_decref(answer);
-        return r;
-}
-
-int engine_refused(const struct engine_reply *reply, const char *what, struct error *err)
-{
-        if (reply->status != 0)
-                return engine_refusal(reply->status, reply->body, reply->size, what, err);
-        int r = reply->error->errnum ? -reply->error->errnum : -EINVAL;
-        if (err) {
-                error_move(err, reply->error);
-                (void)error_wrap(err, "%s", what);
-        }
-        return r;
-}
-
 static void finish(struct engine *engine, CURL *easy, CURLcode code)
 {
         struct call *call = NULL;
         (void)curl_easy_getinfo(easy, CURLINFO_PRIVATE, (char **)&call);
-        if (!call)
-                return; /* a plain connection: whoever made it looks after it */
+        if (!call) {
+                /* A plain connection: whoever made it looks after it. */
+                if (code != CURLE_OK) {
+                        engine->plain_failed = easy;
+                        engine->plain_code = code;
+                }
+                return;
+        }
         _cleanup_(error_clear) struct error err = {};
         long status = 0;
+        if (code == CURLE_OK && !call->head_whole)
+                code = CURLE_PARTIAL_FILE;
         if (code == CURLE_OK)
                 (void)curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
         else
-                (void)engine_transfer_failed(easy, code, engine->endpoint, &err);
+                (void)engine_transfer_failed(easy, code, call->detail, engine->endpoint, &err);
         const struct engine_reply reply = {
             .status = (int)status,
             .body = strbuf_text(&call->answer),

@@ -17,8 +17,10 @@
 #define ENGINE_API_WANTED 41U
 #define ENGINE_API_LEAST 40U
 
-/* Everything but an image build or pull answers sooner than this, or something is wrong. */
+/* The time limit of calls where no policy says another (docker.call_timeout). */
 #define ENGINE_CALL_MSEC 30000L
+/* An answer that comes in pieces may pause for so long. */
+#define ENGINE_STALL_SEC 300L
 
 struct call;
 
@@ -28,9 +30,12 @@ struct engine {
         int epoll;
         uint32_t tag;
         int timer;          /* libcurl's time-outs */
+        long call_msec;     /* time limit of a call that brings none of its own */
         unsigned api;       /* the minor version spoken, 1.`api`; 0: not known yet */
         unsigned calls;     /* under way */
         struct call *first; /* they */
+        CURL *plain_failed; /* a plain connection (engine_handle) that did not come about, and why */
+        CURLcode plain_code;
 };
 
 struct engine_reply {
@@ -43,6 +48,9 @@ struct engine_reply {
 
 typedef void engine_done(void *user, const struct engine_reply *reply);
 
+/* A piece of a successful answer's body as it arrives. Not 0: no more of it is wanted, the call fails. */
+typedef int engine_data(void *user, const char *data, size_t size);
+
 struct engine_request {
         const char *method;
         const char *path; /* behind "/v1.NN", or from the root if `bare`; percent-encoded */
@@ -50,17 +58,18 @@ struct engine_request {
         const char *body; /* copied; NULL: none */
         size_t body_size;
         const char *content_type;
-        long limit_msec; /* 0: ENGINE_CALL_MSEC */
+        long limit_msec;   /* 0: the engine's call_msec */
+        engine_data *data; /* NULL: the whole answer comes with `done`; else no limit but ENGINE_STALL_SEC */
         engine_done *done;
         void *user;
 };
 
 /*
  * `epoll` is the set that its descriptors go into; each is marked with `tag` in the upper half of data.u64.
- * The endpoint must outlive the engine.
+ * The endpoint must outlive the engine. `call_msec`: time limit of calls.
  */
-int engine_open(
-    struct engine *engine, const struct endpoint *endpoint, int epoll, uint32_t tag, struct error *err);
+int engine_open(struct engine *engine, const struct endpoint *endpoint, int epoll, uint32_t tag,
+    long call_msec, struct error *err);
 void engine_close(struct engine *engine);
 #define ENGINE_INIT                                                                                         \
         {                                                                                                   \
@@ -76,8 +85,11 @@ void engine_process(struct engine *engine, int fd, uint32_t events);
 /* Waits for at most `msec` until no call is under way. For teardown and small tools only. */
 void engine_settle(struct engine *engine, unsigned msec);
 
-/* An easy handle for this endpoint without a request: a plain connection. NULL: out of memory. */
-CURL *engine_handle(struct engine *engine);
+/*
+ * An easy handle for this endpoint without a request: a plain connection. `detail`, of CURL_ERROR_SIZE
+ * bytes, lives as long as it and gets libcurl's words on what fails. NULL: out of memory.
+ */
+CURL *engine_handle(struct engine *engine, char *detail);
 
 /* The engine's own words in an answer that is no success: `what` is "creating the container". -errno. */
 int engine_refused(const struct engine_reply *reply, const char *what, struct error *err);
@@ -85,5 +97,13 @@ int engine_refused(const struct engine_reply *reply, const char *what, struct er
 /* The same from an answer's status and body, for connections that are not calls. */
 int engine_refusal(int status, const char *body, size_t size, const char *what, struct error *err);
 
-/* What a failed transfer means, in words with a fix. Returns -errno. */
-int engine_transfer_failed(CURL *easy, CURLcode code, const struct endpoint *endpoint, struct error *err);
+/* What a failed transfer means, in words with a fix. `detail` as in engine_handle(). Returns -errno. */
+int engine_transfer_failed(
+    CURL *easy, CURLcode code, const char *detail, const struct endpoint *endpoint, struct error *err);
+
+/*
+ * Words of the engine's as they may stand in a message of ours: on one line, nothing but printable
+ * characters, cut to the buffer. NULL counts as "". Returns `buffer`.
+ */
+#define ENGINE_WORDS_MAX 1000U
+const char *engine_words(const char *text, size_t size, char *buffer, size_t buffer_size);

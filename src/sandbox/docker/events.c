@@ -8,8 +8,8 @@
 int container_tell_failure(struct container *c, struct container_event *event)
 {
         if (c->error.code == ERROR_NONE)
-                (void)error_set(
-                    &c->error, ERROR_BACKEND, 0, NULL, "docker: the container ended unexpectedly");
+                (void)error_set(&c->error, ERROR_BACKEND, 0, "see the engine's log",
+                    "docker: the container ended unexpectedly");
         c->lost = true;
         c->told_failure = true;
         event->type = c->started ? CONTAINER_LOST : CONTAINER_FAILED;
@@ -72,6 +72,7 @@ static bool tell_gate(struct container *c, struct container_event *event)
                 (void)container_tell_failure(c, event);
                 return true;
         }
+        container_set_timer(c, c->call_msec);
         event->type = CONTAINER_AT_GATE;
         event->evidence = &c->evidence;
         return true;
@@ -83,7 +84,8 @@ static void protocol_error(struct container *c, int r)
         if (r == -ENOMEM)
                 (void)error_oom(&err);
         else
-                (void)error_set(&err, ERROR_BACKEND, EBADMSG, NULL,
+                (void)error_set(&err, ERROR_BACKEND, EBADMSG,
+                    "see whether the engine passes the container's streams on unchanged",
                     "docker: the container's init sent a malformed message");
         container_fail(c, &err);
 }
@@ -140,23 +142,30 @@ static void on_attach(struct container *c)
 {
         _cleanup_(error_clear) struct error err = {};
         bool open_before = c->attach.state == ATTACH_OPEN;
-        if (attach_process(&c->attach, &err) < 0) {
-                /* A container that is gone can't be written to; its end shows when it is read. */
-                if (!open_before)
-                        container_fail(c, &err);
-        } else if (!open_before && c->attach.state == ATTACH_OPEN) {
+        /* A container that is gone can't be written to; its end shows when it is read. */
+        if (attach_process(&c->attach, &err) < 0 && c->attach.state != ATTACH_OPEN)
+                container_fail(c, &err);
+        else if (!open_before && c->attach.state == ATTACH_OPEN)
                 setup_attached(c);
-        }
 }
 
-/* A deadline has come: of a kill that the init did not answer, or of output that does not end. */
+/* A deadline has come: of the setup, of the removal, of a kill that the init did not answer, or of output
+ * that does not end. */
 static void on_timer(struct container *c)
 {
         uint64_t expirations;
         if (read(c->timer, &expirations, sizeof expirations) < 0)
                 return;
-        if (c->woken || c->destroying || c->lost) {
+        if (c->woken || c->lost) {
                 c->woken = false;
+                return;
+        }
+        if (c->destroying) {
+                setup_remove_late(c);
+                return;
+        }
+        if (!c->started) {
+                setup_late(c);
                 return;
         }
         if (!c->exited) {

@@ -26,6 +26,14 @@ static const char *const from_kernel[] = {
 
 /* ---- The engine ---- */
 
+#define SHOWN_MAX 128
+
+/* A word of the engine's, for a message. */
+static const char *shown(const char *word, char text[SHOWN_MAX])
+{
+        return engine_words(word, SHOWN_MAX, text, SHOWN_MAX);
+}
+
 struct engine_word {
         const char *setting; /* of the policy */
         const char *member;  /* of HostConfig */
@@ -61,6 +69,7 @@ static int check_words(const json_t *config, struct error *err)
             {"namespaces", "UTSMode", ""},
         };
         for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+                char text[SHOWN_MAX];
                 const char *seen = json_string_value(json_object_get(config, words[i].member));
                 /* An engine that is not Docker may leave out what is empty, or spell "its own" so. */
                 if (seen && (strcmp(seen, words[i].expected) == 0 ||
@@ -68,8 +77,8 @@ static int check_words(const json_t *config, struct error *err)
                         continue;
                 if (!seen && !words[i].expected[0])
                         continue;
-                return MISMATCH(err, "%s: \"%s\" was asked for, the engine says %s = \"%.64s\"",
-                    words[i].setting, words[i].expected, words[i].member, seen ? seen : "");
+                return MISMATCH(err, "%s: \"%s\" was asked for, the engine says %s = \"%s\"",
+                    words[i].setting, words[i].expected, words[i].member, shown(seen, text));
         }
         return 0;
 }
@@ -84,11 +93,12 @@ static int check_emptiness(const json_t *account, const json_t *config, struct e
         const json_t *mount;
         size_t i;
         json_array_foreach (json_object_get(account, "Mounts"), i, mount) {
+                char type_shown[SHOWN_MAX], where_shown[SHOWN_MAX];
                 const char *type = json_string_value(json_object_get(mount, "Type"));
+                const char *where = json_string_value(json_object_get(mount, "Destination"));
                 if (!type || strcmp(type, "tmpfs") != 0)
-                        return MISMATCH(err, "read_only: the engine mounted a %.32s on %.200s",
-                            type ? type : "something",
-                            json_string_value(json_object_get(mount, "Destination")));
+                        return MISMATCH(err, "read_only: the engine mounted \"%s\" on \"%s\"",
+                            shown(type, type_shown), shown(where, where_shown));
         }
         if (json_is_true(json_object_get(config, "Privileged")))
                 return MISMATCH(err, "cap_drop: the engine says that the container is privileged");
@@ -107,12 +117,12 @@ static int ask_engine(struct container *c, const json_t *account, struct error *
                 return r;
         if (c->spec->read_only && !json_is_true(json_object_get(config, "ReadonlyRootfs")))
                 return MISMATCH(err, "read_only: the engine says that the root can be written to");
+        char text[SHOWN_MAX];
         const char *runtime = json_string_value(json_object_get(config, "Runtime"));
         if (c->spec->docker_runtime && (!runtime || strcmp(runtime, c->spec->docker_runtime) != 0))
-                return MISMATCH(err, "docker.runtime: \"%s\" was asked for, the engine says \"%.64s\"",
-                    c->spec->docker_runtime, runtime ? runtime : "");
-        (void)snprintf(
-            c->evidence.runtime_name, sizeof c->evidence.runtime_name, "%s", runtime ? runtime : "");
+                return MISMATCH(err, "docker.runtime: \"%s\" was asked for, the engine says \"%s\"",
+                    c->spec->docker_runtime, shown(runtime, text));
+        (void)engine_words(runtime, SHOWN_MAX, c->evidence.runtime_name, sizeof c->evidence.runtime_name);
         return 0;
 }
 
@@ -178,10 +188,12 @@ static int take_mounts(struct container *c, const struct guest_evidence *g, stru
 
 static int take_network(struct evidence *e, const struct guest_evidence *g, struct error *err)
 {
+        char name[SHOWN_MAX];
         for (uint32_t i = 0; i < g->interface_count; i++)
                 if (i >= GUEST_INTERFACES_MAX || memcmp(g->interfaces[i], "lo", sizeof "lo") != 0)
-                        return MISMATCH(err, "network_mode: the container has an interface %.*s",
-                            (int)GUEST_INTERFACE_SIZE, g->interfaces[MIN(i, GUEST_INTERFACES_MAX - 1)]);
+                        return MISMATCH(err, "network_mode: the container has an interface %s",
+                            engine_words(g->interfaces[MIN(i, GUEST_INTERFACES_MAX - 1)],
+                                GUEST_INTERFACE_SIZE, name, sizeof name));
         e->network = "none";
         return 0;
 }
@@ -333,7 +345,7 @@ static void name_version(struct container *c)
                         found = text;
         }
         if (found)
-                (void)snprintf(e->runtime_version, sizeof e->runtime_version, "%.31s", found);
+                (void)engine_words(found, SHOWN_MAX, e->runtime_version, sizeof e->runtime_version);
         json_decref(version);
 }
 
@@ -342,7 +354,7 @@ int evidence_gather(struct container *c, struct error *err)
         json_error_t ignored;
         json_t *account = json_loads(c->inspected, 0, &ignored);
         int r = account ? 0
-                        : error_set(err, ERROR_BACKEND, EBADMSG, NULL,
+                        : error_set(err, ERROR_BACKEND, EBADMSG, "see docker.host: is it an engine?",
                               "docker: the engine's account of the container makes no sense");
         if (r == 0)
                 r = ask_engine(c, account, err);

@@ -43,6 +43,8 @@ static int on_started(struct container *c, const struct received_frame *frame, s
         if (!c->told_gate)
                 return -EBADMSG;
         c->started = true;
+        c->started_at = clock_now();
+        container_set_timer(c, 0);
         event->type = CONTAINER_STARTED;
         return 0;
 }
@@ -61,6 +63,8 @@ static int on_exited(struct container *c, const struct received_frame *frame, st
 {
         struct guest_exited exited;
         memcpy(&exited, frame->payload, sizeof exited);
+        if (!c->started)
+                return -EBADMSG;
         if (c->exited)
                 return 0;
         c->exited = true;
@@ -136,6 +140,15 @@ static int on_setup_failed(
 {
         struct setup_failure failure;
         memcpy(&failure, frame->payload, sizeof failure);
+        const struct {
+                char *text;
+                size_t size;
+        } texts[] = {{failure.setting, sizeof failure.setting}, {failure.message, sizeof failure.message},
+            {failure.hint, sizeof failure.hint}};
+        for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+                for (size_t at = 0; at < texts[i].size && texts[i].text[at]; at++)
+                        if ((unsigned char)texts[i].text[at] < ' ' || texts[i].text[at] == 0x7f)
+                                texts[i].text[at] = '?';
         (void)failure_to_error(&failure, &c->error);
         return container_tell_failure(c, event);
 }

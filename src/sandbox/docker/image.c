@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sandbox/docker/image.h"
 
+#include "sandbox/docker/engine.h"
 #include "sandbox/docker/request.h"
 #include "util/sha256.h"
 
@@ -106,9 +107,12 @@ int image_answer_error(const char *body, size_t size, const char *what, struct e
                 if (!line)
                         break; /* white space at the end, or cut off */
                 const char *message = json_string_value(json_object_get(line, "error"));
+                char words[ENGINE_WORDS_MAX];
                 if (message)
-                        r = error_set(err, ERROR_IMAGE, 0, NULL, "docker: %s: the engine says: %.1000s",
-                            what, message);
+                        r = error_set(err, ERROR_IMAGE, 0,
+                            "see the engine's log, and whether its disk is full",
+                            "docker: %s: the engine says: %s", what,
+                            engine_words(message, strlen(message), words, sizeof words));
                 at += (size_t)state.position;
                 json_decref(line);
         }

@@ -9,12 +9,14 @@
 #include <signal.h>
 #include <sys/epoll.h>
 
-/* A first build copies a small file; but an engine under load may take its time. */
-#define BUILD_MSEC 120000L
+/* A first build copies a small file; but an engine under load may take its time: so many times a call's. */
+#define BUILD_CALLS 4L
 /* Asking how a container ended must not hold up the answer for long. */
 #define END_MSEC 5000L
 
 #define COMPLAINT_SHOWN 400
+
+static const char not_an_engine[] = "see docker.host: is it an engine?";
 
 static void call(struct container *c, const char *method, const char *path, const char *body,
     long limit_msec, engine_done *done)
@@ -89,7 +91,8 @@ static void no_image(struct container *c)
 {
         _cleanup_(error_clear) struct error err = {};
         _cleanup_(freep) char *hint = NULL;
-        if (asprintf(&hint, "`mai-sandbox image pull %s`, or set `image` to one that the engine has",
+        if (asprintf(&hint,
+                "`mai-sandbox image pull --backend docker %s`, or set `image` to one that the engine has",
                 c->spec->image) < 0)
                 hint = NULL;
         (void)error_set(&err, ERROR_IMAGE, 0, hint, "image: the engine at %s has no image \"%s\"",
@@ -117,7 +120,7 @@ static void on_image(void *user, const struct engine_reply *reply)
         int r = 0;
         if (!id || strlen(id) >= sizeof c->base_id ||
             strspn(id, "abcdefghijklmnopqrstuvwxyz0123456789:") != strlen(id))
-                r = error_set(&err, ERROR_BACKEND, EBADMSG, NULL,
+                r = error_set(&err, ERROR_BACKEND, EBADMSG, not_an_engine,
                     "docker: the engine's account of image %s makes no sense", c->spec->image);
         else
                 r = image_check(answer, c->spec->image, &err);
@@ -172,7 +175,7 @@ static void build(struct container *c)
             .body = context.data,
             .body_size = context.size,
             .content_type = "application/x-tar",
-            .limit_msec = BUILD_MSEC,
+            .limit_msec = BUILD_CALLS * (long)c->call_msec,
             .done = on_built,
             .user = c,
         };
@@ -200,6 +203,7 @@ static void on_created(void *user, const struct engine_reply *reply)
                 return;
         }
         c->step = STEP_ATTACH;
+        container_set_timer(c, c->call_msec);
         if (attach_open(&c->attach, &c->engine, c->name, SOURCE_ATTACH, &err) < 0)
                 container_fail(c, &err);
 }
@@ -252,6 +256,7 @@ static void on_started(void *user, const struct engine_reply *reply)
                 return;
         }
         c->step = STEP_RUNNING;
+        container_set_timer(c, c->call_msec); /* for the init's account of itself */
         inspect(c, 0, on_inspected);
 }
 
@@ -270,10 +275,25 @@ void setup_attached(struct container *c)
         if (c->destroying || c->step != STEP_ATTACH)
                 return;
         c->step = STEP_START;
+        container_set_timer(c, 0);
         /* Beside the start, which takes longer. */
         call(c, "GET", "/version", NULL, 0, on_version);
         (void)snprintf(path, sizeof path, "/containers/%s/start", c->name);
         call(c, "POST", path, NULL, 0, on_started);
+}
+
+void setup_late(struct container *c)
+{
+        _cleanup_(error_clear) struct error err = {};
+        if (c->step == STEP_ATTACH)
+                (void)attach_late(&c->attach, &err);
+        else if (c->step == STEP_RUNNING && (!c->guest_evidence || c->told_gate))
+                (void)error_set(&err, ERROR_BACKEND, ETIMEDOUT,
+                    "see whether the engine is overloaded, or raise docker.call_timeout",
+                    "docker: the container's init does not answer");
+        else
+                return; /* the call under way has a limit of its own */
+        container_fail(c, &err);
 }
 
 /* ---- The end ---- */
@@ -282,16 +302,23 @@ void setup_attached(struct container *c)
 static void explain_end(struct container *c, const json_t *state)
 {
         _cleanup_(error_clear) struct error err = {};
-        const char *said = json_string_value(json_object_get(state, "Error"));
-        char complaint[COMPLAINT_SHOWN + 1];
-        (void)snprintf(complaint, sizeof complaint, "%s", strbuf_text(&c->complaints));
-        for (char *at = complaint; *at; at++)
-                if ((unsigned char)*at < ' ' || *at == 0x7f)
-                        *at = ' ';
-        (void)error_set(&err, ERROR_BACKEND, 0, NULL,
-            "docker: the container ended by itself with status %lld%s%s%s%s",
-            (long long)json_integer_value(json_object_get(state, "ExitCode")), said && said[0] ? ": " : "",
-            said ? said : "", complaint[0] ? ": " : "", complaint);
+        const char *reason = json_string_value(json_object_get(state, "Error"));
+        const struct strbuf *complaints = &c->complaints;
+        char said[COMPLAINT_SHOWN], complaint[COMPLAINT_SHOWN];
+        (void)engine_words(reason, COMPLAINT_SHOWN, said, sizeof said);
+        (void)engine_words(complaints->data, complaints->size, complaint, sizeof complaint);
+        if (!state)
+                (void)error_set(&err, ERROR_BACKEND, EBADMSG, not_an_engine,
+                    "docker: the container's streams ended, and the engine's account of it makes no sense");
+        else if (json_is_true(json_object_get(state, "Running")))
+                (void)error_set(&err, ERROR_BACKEND, ECONNRESET,
+                    "see whether the engine, or a proxy before it, was restarted",
+                    "docker: the connection to the container's streams");
+        else
+                (void)error_set(&err, ERROR_BACKEND, 0, "see the engine's log, and who else uses the engine",
+                    "docker: the container ended by itself with status %lld%s%s%s%s",
+                    (long long)json_integer_value(json_object_get(state, "ExitCode")), said[0] ? ": " : "",
+                    said, complaint[0] ? ": " : "", complaint);
         container_fail(c, &err);
 }
 
@@ -307,6 +334,7 @@ static void on_end_known(void *user, const struct engine_reply *reply)
         json_error_t ignored;
         json_t *answer = json_loadb(reply->body, reply->size, 0, &ignored);
         const json_t *state = json_object_get(answer, "State");
+        state = json_is_object(state) ? state : NULL;
         bool oom = json_is_true(json_object_get(state, "OOMKilled"));
         if (oom && c->oom_kills == 0)
                 c->oom_kills = 1;
@@ -382,13 +410,25 @@ void setup_remove(struct container *c)
         attach_close(&c->attach);
         remove_path(c->name, path);
         _cleanup_(error_clear) struct error err = {};
-        const struct engine_request request = {
-            .method = "DELETE", .path = path, .done = on_removed, .user = c};
+        const struct engine_request request = {.method = "DELETE",
+            .path = path,
+            .limit_msec = MIN((long)c->call_msec, (long)DOCKER_REMOVE_MSEC),
+            .done = on_removed,
+            .user = c};
         if (engine_call(&c->engine, &request, &err) < 0) {
                 c->destroyed = true;
                 (void)snprintf(c->leftover, sizeof c->leftover, "container %s", c->name);
                 container_wake(c);
         }
+}
+
+void setup_remove_late(struct container *c)
+{
+        if (c->destroyed)
+                return;
+        c->destroyed = true;
+        (void)snprintf(c->leftover, sizeof c->leftover,
+            "container %s: the engine has not removed it in time; `mai-sandbox prune` does", c->name);
 }
 
 static void on_pruned(void *user, const struct engine_reply *reply)
@@ -406,7 +446,7 @@ int setup_remove_by_id(const struct endpoint *endpoint, const char *id, struct e
         _cleanup_(closep) int epoll = epoll_create1(EPOLL_CLOEXEC);
         if (epoll < 0)
                 return error_set(err, ERROR_BACKEND, errno, NULL, "opening descriptors");
-        int r = engine_open(&engine, endpoint, epoll, SOURCE_ENGINE, err);
+        int r = engine_open(&engine, endpoint, epoll, SOURCE_ENGINE, ENGINE_CALL_MSEC, err);
         if (r < 0)
                 return r;
         (void)snprintf(name, sizeof name, DOCKER_NAME_FORMAT, id);
