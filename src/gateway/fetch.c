@@ -30,6 +30,7 @@ struct fetch {
         char *body;
         unsigned redirects;
         size_t header_bytes;
+        bool head_whole; /* libcurl takes a head that breaks off for one that ends */
         uint64_t bytes;
         enum reason reason; /* why we ourselves ended it */
         struct fetch *next, *previous;
@@ -83,6 +84,10 @@ static size_t on_header(char *data, size_t one, size_t size, void *context)
 {
         struct fetch *fetch = context;
         fetch->header_bytes += size;
+        if (size > 5 && memcmp(data, "HTTP/", 5) == 0)
+                fetch->head_whole = false;
+        else if (size == 2 && memcmp(data, "\r\n", 2) == 0)
+                fetch->head_whole = true;
         if (fetch->header_bytes > HEADER_BYTES_MAX) {
                 fetch->reason = REASON_TOO_LARGE;
                 return 0;
@@ -147,6 +152,7 @@ static int prepare(struct fetch *fetch)
         curl_slist_free_all(fetch->fields);
         fetch->fields = NULL;
         fetch->header_bytes = 0;
+        fetch->head_whole = false;
         int r = add_field(fetch, "Accept", fetch->request.accept ? fetch->request.accept : "*/*");
 #define SET(option, value) bad = bad != CURLE_OK ? bad : curl_easy_setopt(easy, option, value)
         SET(CURLOPT_URL, fetch->url);
@@ -307,6 +313,8 @@ static void finish(struct fetch *fetch, CURLcode code)
         long status = 0;
         char *media_type = NULL;
         (void)curl_easy_getinfo(fetch->easy, CURLINFO_RESPONSE_CODE, &status);
+        if (code == CURLE_OK && !fetch->head_whole)
+                code = CURLE_PARTIAL_FILE;
         if (code == CURLE_OK && !fetch->request.as_is && redirect(fetch, status))
                 return;
         struct fetch_end end = {.url = fetch->url, .bytes = fetch->bytes, .status = status, .length = -1};

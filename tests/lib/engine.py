@@ -375,7 +375,7 @@ class Engine:
         answer["State"].update({"Running": container["running"], "Status": "running" if container["running"] else "exited"})
         whole = json.dumps(answer).encode()
         head = http(200).partition(b"\r\nContent-Length")[0]
-        return head + b"\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n" % (len(whole), whole)
+        return head + b"\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\nX-Sum: 1\r\n\r\n" % (len(whole), whole)
 
     def on_kill(self, name, query, body, failing):
         container = self.containers.get(name)

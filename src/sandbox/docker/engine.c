@@ -120,7 +120,10 @@ static size_t on_head(char *data, size_t one, size_t size, void *user)
         static const char name[] = "api-version:";
         struct call *call = user;
         char line[64];
-        call->head_whole = size == 2 && memcmp(data, "\r\n", 2) == 0;
+        if (size > 5 && memcmp(data, "HTTP/", 5) == 0)
+                call->head_whole = false;
+        else if (size == 2 && memcmp(data, "\r\n", 2) == 0)
+                call->head_whole = true;
         (void)snprintf(line, sizeof line, "%.*s", (int)MIN(size, sizeof line - 1), data);
         const char *value = line + sizeof name - 1;
         if (strncasecmp(line, name, sizeof name - 1) == 0) {
