@@ -37,8 +37,9 @@ int image_reference_parse(const char *text, struct image_reference *ret, struct 
                 return bad_reference(text, err);
         const char *digest = strchr(text, '@');
         const char *name_end = digest ? digest : text + size;
-        const char *slash = memrchr(text, '/', (size_t)(name_end - text));
-        const char *last = slash ? slash + 1 : text;
+        const char *last = name_end; /* behind the last slash */
+        while (last > text && last[-1] != '/')
+                last--;
         const char *tag = memchr(last, ':', (size_t)(name_end - last));
         if (!take_part(reference.name, sizeof reference.name, text, (size_t)((tag ? tag : name_end) - text)))
                 return bad_reference(text, err);
