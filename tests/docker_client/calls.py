@@ -65,48 +65,48 @@ def before_the_gate(t, call, codes=("backend_unavailable",), **engine_options):
             check("<h1>" in result["error"]["message"] and "503" in result["error"]["message"], what, result["error"])
 
 
-@case()
+@case(limit=180)
 def ping(t):
     before_the_gate(t, "ping")
 
 
-@case()
+@case(limit=180)
 def image(t):
     before_the_gate(t, "image", ("backend_unavailable", "image_unavailable"))
 
 
-@case()
+@case(limit=180)
 def create(t):
     before_the_gate(t, "create")
 
 
-@case()
+@case(limit=180)
 def build(t):
     before_the_gate(t, "build", ("backend_unavailable", "image_unavailable"), image_made=False)
 
 
-@case()
+@case(limit=180)
 def attach(t):
     before_the_gate(t, "attach")
 
 
-@case()
+@case(limit=180)
 def start(t):
     before_the_gate(t, "start")
 
 
-@case()
+@case(limit=180)
 def version(t):
     before_the_gate(t, "version")
 
 
-@case()
+@case(limit=180)
 def inspect(t):
     """Without the engine's account of the container no gate opens."""
     before_the_gate(t, "inspect", ("backend_unavailable", "security_mismatch"))
 
 
-@case()
+@case(limit=180)
 def how_it_ended(t):
     """The streams end in mid-run, and the question why gets no good answer."""
 
@@ -118,7 +118,7 @@ def how_it_ended(t):
         equal((engine.went, engine.containers), (1, {}), f"the end: {name}: gates opened, containers left")
 
 
-@case()
+@case(limit=180)
 def kill(t):
     """The init does not end the program, and the engine does not either: the verdict is the limit's."""
     for name, (result, engine) in each_fault(t, "kill", script={"sleeps": True, "deaf": True}).items():
@@ -126,7 +126,7 @@ def kill(t):
         equal(engine.containers, {}, f"kill {name}: containers left")
 
 
-@case()
+@case(limit=180)
 def remove(t):
     """The program's result is true; that the container could not be removed is said beside it."""
     for name, (result, engine) in each_fault(t, "remove").items():
@@ -136,7 +136,7 @@ def remove(t):
             equal(result["cleanup"]["complete"], name == "says 404", f"{what}: complete")
 
 
-@case()
+@case(limit=180)
 def engine_gone(t):
     """The engine goes away at each call, and does not come back while the run lasts."""
     d.prepare(t)
@@ -152,7 +152,7 @@ def engine_gone(t):
             d.check_leftovers(result, engine, f"gone at {call}")
 
 
-@case()
+@case(limit=180)
 def nothing_but_silence(t):
     """An engine that takes connections and never says a word, at the start and in the middle."""
     d.prepare(t)
@@ -168,7 +168,7 @@ def nothing_but_silence(t):
         check(result["seconds"] < SECONDS, "it took too long", result["seconds"])
 
 
-@case()
+@case(limit=180)
 def pruned_later(t):
     """What could not be removed is, once the engine is back."""
     d.prepare(t)
@@ -183,7 +183,7 @@ def pruned_later(t):
         equal((answer.returncode, engine.containers), (0, {}), f"prune: {answer.stderr!r}")
 
 
-@case()
+@case(limit=180)
 def lying_accounts(t):
     """The engine says that the container is not what was asked for: nothing is run."""
     d.prepare(t)
@@ -213,7 +213,7 @@ def lying_accounts(t):
     t.tried(f"{len(lies)} accounts that differ: none ran")
 
 
-@case()
+@case(limit=180)
 def hostile_images(t):
     """An image's account that would have something run, or name another image."""
     d.prepare(t)

@@ -17,7 +17,7 @@ def tls(where):
     return {"DOCKER_CERT_PATH": str(where)}
 
 
-@case()
+@case(limit=180)
 def plain_tcp(t):
     d.prepare(t)
     with Engine(None) as engine:
@@ -28,7 +28,7 @@ def plain_tcp(t):
         equal(d.run(t, engine, env=away)["status"], "ok", "both")
 
 
-@case()
+@case(limit=180)
 def with_certificates(t):
     d.prepare(t)
     where, context = e.certificates(t)
@@ -51,7 +51,7 @@ def with_certificates(t):
         d.check_error(d.run(t, engine, env=tls(where)), "TLS, cut in mid-run")
 
 
-@case()
+@case(limit=180)
 def bad_certificates(t):
     """Nothing of the run reaches an engine that does not prove itself, or that does not take our proof."""
     d.prepare(t)
@@ -106,7 +106,7 @@ def self_signed(good, stranger, t):
     return where
 
 
-@case()
+@case(limit=180)
 def one_with_tls_and_one_without(t):
     d.prepare(t)
     where, context = e.certificates(t)
@@ -121,7 +121,7 @@ def one_with_tls_and_one_without(t):
         equal(engine.calls, [], "calls")
 
 
-@case()
+@case(limit=180)
 def addresses(t):
     """Bad ones are refused where they stand; good ones where nobody is say so."""
     d.prepare(t)
@@ -142,7 +142,7 @@ def addresses(t):
         d.check_error(result, f"DOCKER_HOST={host!r}")
 
 
-@case()
+@case(limit=180)
 def unreadable_socket(t):
     d.prepare(t)
     t.need_root()
@@ -154,7 +154,7 @@ def unreadable_socket(t):
               result["error"])
 
 
-@case()
+@case(limit=180)
 def api_versions(t):
     """The newest that both speak; an engine that is too old, or none at all, is refused."""
     d.prepare(t)

@@ -30,7 +30,7 @@ def raw(data):
     return {"instead": lambda stream: stream.raw(data)}
 
 
-@case()
+@case(limit=180)
 def multiplexing(t):
     each(t, {
         "another stream": raw(b"\x09\0\0\0\0\0\0\x01x"), "padding": raw(b"\x01\0\x01\0\0\0\0\x01x"),
@@ -46,7 +46,7 @@ def piece(data):
     return raw(b"".join(struct.pack(">BxxxI", 1, len(data)) + data for data in [data]))
 
 
-@case()
+@case(limit=180)
 def frames_out_of_place(t):
     """What is no message, too large, of a wrong size, or out of order."""
     ready = struct.pack("<IIIiI4x8Q", 1, 0, 2, 3, 0, *[0] * 8)
@@ -71,7 +71,7 @@ def frames_out_of_place(t):
     }, words="malformed message")
 
 
-@case()
+@case(limit=180)
 def silence(t):
     """An init that says nothing, or stops in the middle: the time limit of a call is its limit too."""
     each(t, {"at all": {"instead": lambda stream: time.sleep(30)}, "no account": {g.EVIDENCE: None},
@@ -79,7 +79,7 @@ def silence(t):
     each(t, {"not started": {g.STARTED: None, g.OUTPUT: None, g.EXITED: None}}, went=1, words="init does not answer")
 
 
-@case()
+@case(limit=180)
 def complaints(t):
     """What the runtime or the init writes before it ends is part of the message, on one line and escaped."""
     d.prepare(t)
@@ -98,7 +98,7 @@ def complaints(t):
         equal(engine.went, 0, "gates opened")
 
 
-@case()
+@case(limit=180)
 def in_mid_run(t):
     """The connection is cut while the program runs: what became of it is not known, and said so."""
 
@@ -131,7 +131,7 @@ def patched(offset, form, value):
     return {g.EVIDENCE: change}
 
 
-@case()
+@case(limit=180)
 def lying_init(t):
     """The init's account differs from the policy: the gate stays shut."""
     # Offsets into struct guest_evidence.
