@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "gateway/web_url.h"
 
+#include "util/defence.h"
 #include "util/parse.h"
 
 #include <arpa/inet.h>
@@ -203,7 +204,7 @@ enum reason web_target_parse(const char *text, size_t size, struct web_url *ret)
         if (reason != REASON_NONE)
                 return reason;
         /* "//host/" is a host to some readers. */
-        if (path[1] == '/' || has_dot_segments(path))
+        if (path[1] == '/' || (DEFENCE("web-path") && has_dot_segments(path)))
                 return REASON_PATH;
         ret->has_query = mark != NULL;
         memcpy(ret->path, path, strlen(path) + 1);

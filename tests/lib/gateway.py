@@ -213,7 +213,8 @@ class Answer:
 class Gateway:
     """The process, with a listening socket; ends with the `with` block."""
 
-    def __init__(self, t, entries, limits=None, tcp=False, cache=None, wait=True, **more):
+    def __init__(self, t, entries, limits=None, tcp=False, cache=None, wait=True,
+                 program_path=None, **more):
         self.path = str(t.tmp / "gateway.socket")
         family = socket.AF_INET if tcp else socket.AF_UNIX
         self.listener = socket.socket(family)
@@ -239,7 +240,7 @@ class Gateway:
         actions.append((os.POSIX_SPAWN_DUP2, self.errors.fileno(), 2))
         environment = {"https_proxy": "http://127.0.0.1:1", "ALL_PROXY": "http://127.0.0.1:1",
                        "ASAN_OPTIONS": "detect_leaks=0"}
-        self.pid = os.posix_spawn(program(t), ["mai-sandbox-gateway"], environment, file_actions=actions)
+        self.pid = os.posix_spawn(program_path or program(t), ["mai-sandbox-gateway"], environment, file_actions=actions)
         for fd in [*high, document, writer]:
             os.close(fd)
         theirs.close()
