@@ -53,7 +53,8 @@ int main(int argc, char **argv)
         (void)close(IMPORTER_TARGET_FD);
         const int writable[] = {import.root, import.layout};
         umask(0);
-        (void)setlocale(LC_CTYPE, "C.UTF-8"); /* names are UTF-8; others are taken as the bytes that they are */
+        (void)setlocale(
+            LC_CTYPE, "C.UTF-8"); /* names are UTF-8; others are taken as the bytes that they are */
         int r = harden(writable, ARRAY_SIZE(writable), S_ISDIR(st.st_mode) ? import.source : -1,
             import.max_bytes, &failure);
         if (r == 0)
