@@ -3,7 +3,7 @@
 """
 Runs the black-box suites over the real program:
 
-    tests/run.py [--backend NAME] [-j N] [-v] [--list] [FILTER...]
+    tests/run.py [--backend NAME] [--image NAME] [-j N] [-v] [--list] [FILTER...]
 
 MAI_SANDBOX names the program (default: build/mai-sandbox). A FILTER is a part of a name, or a pattern with * and ?; a
 name is suite/file:case. One line a case; the last line is the count. Exit status 1 if anything failed.
@@ -193,6 +193,7 @@ def main():
     parser = argparse.ArgumentParser(description="Runs the black-box suites.")
     parser.add_argument("filters", nargs="*", metavar="FILTER")
     parser.add_argument("--backend", default="native")
+    parser.add_argument("--image", help="run in this image of the backend, and not in the host's own tree")
     parser.add_argument("--list", action="store_true", help="print the names and stop")
     parser.add_argument("-j", dest="jobs", type=int, default=min(4, len(os.sched_getaffinity(0))))
     parser.add_argument("-v", "--verbose", action="store_true")
@@ -204,6 +205,10 @@ def main():
     if options.list:
         print("\n".join(case.name for case in cases))
         return 0
+    if options.image:
+        os.environ["MAI_SANDBOX_TEST_IMAGE"] = options.image
+        os.environ["MAI_SANDBOX_TEST_DATA"] = os.environ.get("XDG_DATA_HOME",
+                                                             os.path.expanduser("~/.local/share"))
     options.program = os.path.abspath(os.environ.get("MAI_SANDBOX", ROOT / "build" / "mai-sandbox"))
     if not os.access(options.program, os.X_OK):
         sys.exit(f"{options.program} is not a program: build first, or set MAI_SANDBOX")

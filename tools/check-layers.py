@@ -34,12 +34,14 @@ ALLOWED = {
     # One static program: the launcher clones, and the clone goes on as the guest init.
     "launcher": ("util", "protocol", "seccomp", "guest"),
     "guest": ("util", "protocol", "seccomp"),
-    # A program of its own.
+    # Programs of their own.
     "gateway": ("util", "protocol"),
+    "importer": ("util", "protocol"),
 }
 
 # A header that only these folders may include: the privileged part has one client.
-RESERVED = {"protocol/launcher.h": ("launcher", "sandbox/native", "protocol")}
+RESERVED = {"protocol/launcher.h": ("launcher", "sandbox/native", "protocol"),
+            "protocol/importer.h": ("importer", "image", "protocol")}
 
 
 def folder_of(path):

@@ -219,6 +219,32 @@ typedef int (*mai_image_handler)(const mai_image_progress *progress, void *user)
 MAI_PUBLIC int mai_image_pull(const char *policy_path, const char *backend, const char *reference,
     const char *name, mai_image_handler handler, void *user, char **ret_digest, mai_error **ret_error);
 
+/*
+ * Images of the native engine: unpacked trees below /var/lib/mai-sandbox (root) or
+ * ~/.local/share/mai-sandbox. Makes one of a file (a tar of a root file system, an OCI layout in a tar, or
+ * what `docker save` writes; compressed or not) or of a directory that holds an OCI layout, in place of one
+ * of that name. `max_bytes` of all files together and `max_files` of them bound it; 0: the defaults, 16 GiB
+ * and 1,000,000. *ret_json (caller frees) is what mai_images_json() would say of it. `handler` may be NULL.
+ */
+MAI_PUBLIC int mai_image_import(const char *path, const char *name, uint64_t max_bytes, uint64_t max_files,
+    mai_image_handler handler, void *user, char **ret_json, mai_error **ret_error);
+
+typedef struct mai_images mai_images;
+typedef struct mai_image {
+        const char *name, *digest, *created; /* "sha256:..."; RFC 3339 */
+        uint64_t size, files;                /* bytes in files; files, directories and links */
+        int in_use;                          /* by a run, at the moment */
+} mai_image;
+MAI_PUBLIC int mai_images_open(mai_images **ret, mai_error **ret_error);
+MAI_PUBLIC size_t mai_images_count(const mai_images *images);
+/* Sorted by name. Valid until mai_images_free(). */
+MAI_PUBLIC const mai_image *mai_images_at(const mai_images *images, size_t index);
+/* All of them as one JSON array. Owned by the list. NULL if out of memory. */
+MAI_PUBLIC const char *mai_images_json(const mai_images *images);
+MAI_PUBLIC mai_images *mai_images_free(mai_images *images);
+/* Refused (code "busy") while a run uses it. */
+MAI_PUBLIC int mai_image_remove(const char *name, mai_error **ret_error);
+
 /* Removes what dead supervisors left behind. *ret_removed counts containers. */
 MAI_PUBLIC int mai_prune(unsigned *ret_removed, mai_error **ret_error);
 

@@ -4,7 +4,10 @@
 
 #include "sandbox/output_dir.h"
 
-#define PYTHON "/usr/bin/python3"
+/* Of the host it is Debian's own, whatever else is in PATH; an image has it where its PATH says. */
+#define HOST_PYTHON "/usr/bin/python3"
+#define IMAGE_PYTHON "python3"
+#define USUAL_PATH "/usr/local/bin:/usr/bin:/bin"
 
 /* ---- Events, in the public form ---- */
 
@@ -75,7 +78,7 @@ static int relay_notice(const struct run_event *notice, void *user)
 /* ---- What is executed ---- */
 
 /* NULL-terminated; the strings stay in the request, but for `name`, which the caller keeps. */
-static const char **build_argv(const mai_request *request, const char *name)
+static const char **build_argv(const mai_request *request, const char *name, bool host)
 {
         bool python = request->program.path != NULL;
         size_t room = request->command.count + request->arguments.count + 3;
@@ -84,7 +87,7 @@ static const char **build_argv(const mai_request *request, const char *name)
                 return NULL;
         size_t n = 0;
         if (python) {
-                argv[n++] = PYTHON;
+                argv[n++] = host ? HOST_PYTHON : IMAGE_PYTHON;
                 argv[n++] = name;
         }
         for (size_t i = 0; i < request->command.count; i++)
@@ -158,7 +161,8 @@ static int check_request(const mai_request *request, struct error *err)
 struct prepared {
         struct container_spec spec;
         const char **argv;
-        char *name; /* of the program, as the interpreter gets it */
+        char *name;        /* of the program, as the interpreter gets it */
+        char *search_path; /* of the image; NULL: the usual one */
         struct input_file *inputs;
         size_t input_count;
         int output_dirfd;
@@ -169,6 +173,7 @@ static void prepared_clear(struct prepared *prepared)
         container_spec_clear(&prepared->spec);
         free(prepared->argv);
         free(prepared->name);
+        free(prepared->search_path);
         free(prepared->inputs);
         close_and_forget(&prepared->output_dirfd);
 }
@@ -197,7 +202,14 @@ static int prepare(
                 prepared->name = NULL;
                 return error_oom(err);
         }
-        prepared->argv = build_argv(request, prepared->name);
+        bool host = strcmp(prepared->spec.image, "host") == 0;
+        const struct backend_ops *backend = host ? NULL : backend_find(prepared->spec.backend);
+        if (backend && backend->search_path) {
+                r = backend->search_path(prepared->spec.image, &prepared->search_path, err);
+                if (r < 0)
+                        return r;
+        }
+        prepared->argv = build_argv(request, prepared->name, host);
         if (!prepared->argv)
                 return error_oom(err);
         return request->output_dir ? output_dir_open(request->output_dir, &prepared->output_dirfd, err) : 0;
@@ -207,12 +219,14 @@ static void execute(mai_sandbox *sandbox, const mai_request *request, struct pre
     const struct execution_listener *listener, struct result *result)
 {
         /* Numeric libraries size their thread pools by the machine unless told. */
-        char omp[40], openblas[40];
+        char omp[40], openblas[40], path[sizeof "PATH=" + 2048];
         unsigned threads = whole_cpus(prepared->spec.limits.cpu_count);
         (void)snprintf(omp, sizeof omp, "OMP_NUM_THREADS=%u", MAX(threads, 1U));
         (void)snprintf(openblas, sizeof openblas, "OPENBLAS_NUM_THREADS=%u", MAX(threads, 1U));
+        (void)snprintf(
+            path, sizeof path, "PATH=%s", prepared->search_path ? prepared->search_path : USUAL_PATH);
         const char *const environment[] = {
-            "PATH=/usr/local/bin:/usr/bin:/bin",
+            path,
             "HOME=/tmp/home",
             "TMPDIR=/tmp",
             "LANG=C.UTF-8",

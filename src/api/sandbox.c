@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/internal.h"
 
+#include "image/store.h"
+
 #include <sys/eventfd.h>
 
 static int open_sandbox(const char *policy_path, mai_sandbox *sandbox, struct error *err)
@@ -91,6 +93,10 @@ int mai_prune(unsigned *ret_removed, mai_error **ret_error)
         if (r < 0)
                 return api_fail(r, &err, ret_error);
         r = container_manager_prune(manager, &removed, &err);
+        /* Halves of images are only room on the disk: whatever is in the way there is no failure. */
+        _cleanup_(image_store_close) struct image_store store = IMAGE_STORE_INIT;
+        if (image_store_open(false, &store, NULL) == 0)
+                image_store_prune(&store);
         (void)container_manager_close(manager);
         if (r < 0)
                 return api_fail(r, &err, ret_error);

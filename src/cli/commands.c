@@ -29,6 +29,12 @@ static const char image_pull_details[] =
     "or for the one of --backend, and prints its name and digest. With NAME, it is called that here.\n\n"
     "Exit status: 0 it is there; 125 it could not be fetched; 2 bad words.\n";
 
+static const char image_import_details[] =
+    "Makes an image of the native engine of FILE: a tar of a root file system, an OCI layout (a\n"
+    "directory, or a tar of it), or what `docker save` writes; compressed or not. What is in it is\n"
+    "unpacked without privileges, and nothing of it is run.\n\n"
+    "Exit status: 0 it is there; 125 it could not be made, and nothing of it is left; 2 bad words.\n";
+
 const struct command cli_commands[] = {
     {"run", "[OPTION...] FILE|- [ARG...]", "run a Python program", FOR_RUN, run_details, run_main},
     {"exec", "[OPTION...] [--] CMD [ARG...]", "run any command of the image", FOR_RUN, exec_details,
@@ -42,9 +48,13 @@ const struct command cli_commands[] = {
         policy_show_main},
     {"doctor", "[OPTION...]", "what this host can enforce, and how to fix what it can't", FOR_DOCTOR,
         doctor_details, doctor_main},
-    {"image", "pull [OPTION...]", "fetch images for a backend", FOR_OTHERS, NULL, image_main},
+    {"image", "import|pull|ls|rm [OPTION...]", "the file trees to run in", FOR_OTHERS, NULL, image_main},
+    {"image import", "[OPTION...] FILE NAME", "make an image of an archive", FOR_IMAGE_IMPORT,
+        image_import_details, image_import_main},
     {"image pull", "[OPTION...] REF [NAME]", "fetch an image from a registry", FOR_IMAGE_PULL,
         image_pull_details, image_pull_main},
+    {"image ls", "[OPTION...]", "list the native engine's images", FOR_IMAGE_LS, NULL, image_ls_main},
+    {"image rm", "NAME...", "remove images that no run uses", FOR_OTHERS, NULL, image_rm_main},
     {"prune", "", "remove what killed sandboxes left behind", FOR_OTHERS, NULL, prune_main},
     {"version", "", "print the version", FOR_OTHERS, NULL, version_main},
     {"help", "[COMMAND]", "print this, or the help of one command", FOR_OTHERS, NULL, help_main},

@@ -20,6 +20,8 @@ enum option_id {
         OPTION_JSON,
         OPTION_EVENTS,
         OPTION_NO_PROGRESS,
+        OPTION_MAX_SIZE,
+        OPTION_MAX_FILES,
         OPTION_SETTING, /* everything that only hands its value to mai_request_set() */
 };
 
@@ -42,7 +44,11 @@ enum option_value {
 #define FOR_OTHERS (1U << 3)
 #define FOR_DOCTOR (1U << 4)
 #define FOR_IMAGE_PULL (1U << 5)
-#define FOR_ALL (FOR_RUN | FOR_POLICY_CHECK | FOR_POLICY_SHOW | FOR_OTHERS | FOR_DOCTOR | FOR_IMAGE_PULL)
+#define FOR_IMAGE_IMPORT (1U << 6)
+#define FOR_IMAGE_LS (1U << 7)
+#define FOR_ALL                                                                                             \
+        (FOR_RUN | FOR_POLICY_CHECK | FOR_POLICY_SHOW | FOR_OTHERS | FOR_DOCTOR | FOR_IMAGE_PULL |          \
+            FOR_IMAGE_IMPORT | FOR_IMAGE_LS)
 
 struct option_spec {
         const char *name;        /* with its dashes */

@@ -110,7 +110,7 @@ static int create_steps(const struct host *host, const struct launcher_create *c
         if (r == 0)
                 r = ids_choose(&host->ids, create, &c->host_uid, &c->host_gid, &c->degraded, failure);
         if (r == 0)
-                r = tree_finish(create, failure);
+                r = tree_finish(create, host->image, failure);
         if (r < 0)
                 return r;
         /* 2. The v2 group, which clone3 puts the child into; on a pure v2 host with all its limits. Where

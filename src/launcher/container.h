@@ -8,7 +8,8 @@
 struct host {
         struct cgroup_host cgroups;
         struct ids ids;
-        int proc; /* the host's /proc */
+        int proc;   /* the host's /proc */
+        bool image; /* of an image, and not of the host, is the tree that was prepared */
 };
 
 struct container {

@@ -199,9 +199,9 @@ static int make_namespace(const char **ret_note, struct setup_failure *failure)
 }
 
 /* Becomes root of the new namespace and starts this program afresh. Returns only on failure. */
-static int start_again(const char *note, struct setup_failure *failure)
+static int start_again(const char *note, const char *word, struct setup_failure *failure)
 {
-        char *const argv[] = {(char *)"mai-sandbox-launcher", (char *)note, NULL};
+        char *const argv[] = {(char *)"mai-sandbox-launcher", (char *)note, (char *)word, NULL};
         char *const environment[] = {NULL};
         if (strcmp(note, NOTE_RANGE) == 0 && setgroups(0, NULL) < 0)
                 return failure_set(failure, errno, "user", NULL, "dropping supplementary groups");
@@ -238,7 +238,7 @@ static int read_map(const char *path, struct id_range *ret, bool *ret_whole)
         return 0;
 }
 
-int ids_become_root(const char *note, struct ids *ret, struct setup_failure *failure)
+int ids_become_root(const char *note, const char *word, struct ids *ret, struct setup_failure *failure)
 {
         struct ids ids = {.own_id = note != NULL};
         if (geteuid() != 0) {
@@ -246,7 +246,7 @@ int ids_become_root(const char *note, struct ids *ret, struct setup_failure *fai
                         return failure_set(failure, EPERM, "user", NULL, "not root of our own namespace");
                 const char *how = NULL;
                 int r = make_namespace(&how, failure);
-                return r < 0 || !how ? r : start_again(how, failure);
+                return r < 0 || !how ? r : start_again(how, word, failure);
         }
         bool whole_gids = false;
         int r = read_map("/proc/self/uid_map", &ids.uids, &ids.whole_host);

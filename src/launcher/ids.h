@@ -30,9 +30,9 @@ struct ids {
  * Makes this process root of a user namespace, if it is not root already: it comes back from a fresh start
  * of this same program then, with `again` set. That start is not for show: the kernel lets the user look at
  * processes (what is enforced on them) only if their memory was set up inside of the user's own namespace.
- * `note` is the word handed to that start, or NULL.
+ * `note` is the word handed to that start, or NULL; `word` another argument that it gets again, or NULL.
  */
-int ids_become_root(const char *note, struct ids *ret, struct setup_failure *failure);
+int ids_become_root(const char *note, const char *word, struct ids *ret, struct setup_failure *failure);
 
 /*
  * The ids of our namespace that the container of this slot gets. ENFORCE_UID goes into *degraded when it

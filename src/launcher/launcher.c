@@ -97,7 +97,7 @@ static void lift_inherited_limits(void)
  * Nothing inherited: no terminal, no descriptors but the socket, no file mode mask, no directory, no blocked
  * signals, none ignored of those that shells, nohup and language runtimes like to ignore.
  */
-static void detach_from_caller(void)
+static void detach_from_caller(bool image)
 {
         sigset_t none;
         (void)sigemptyset(&none);
@@ -105,7 +105,7 @@ static void detach_from_caller(void)
         lift_inherited_limits();
         (void)sigprocmask(SIG_SETMASK, &none, NULL);
         (void)setsid();
-        (void)fd_close_from(LAUNCHER_SOCKET_FD + 1);
+        (void)fd_close_from(image ? LAUNCHER_IMAGE_FD + 1 : LAUNCHER_SOCKET_FD + 1);
         int null = openat(AT_FDCWD, "/dev/null", O_RDWR);
         for (int fd = 0; fd < LAUNCHER_SOCKET_FD && null >= 0; fd++)
                 (void)dup2(null, fd);
@@ -132,13 +132,13 @@ static int prepare_network(struct setup_failure *failure)
 
 static int prepare(struct host *host, const char *note, struct setup_failure *failure)
 {
-        int r = ids_become_root(note, &host->ids, failure);
+        int r = ids_become_root(note, host->image ? LAUNCHER_IMAGE_WORD : NULL, &host->ids, failure);
         if (r < 0)
                 return r;
         cgroup_find_host(&host->cgroups);
         r = prepare_network(failure);
         if (r == 0)
-                r = tree_prepare(&host->proc, failure);
+                r = tree_prepare(host->image, &host->proc, failure);
         return r;
 }
 
@@ -288,14 +288,17 @@ static void refuse(const struct setup_failure *failure)
                 send_failure(failure);
 }
 
-/* The argument is there when the program has started itself again, see ids.h. */
+/* The first argument is there when the program has started itself again, see ids.h; the other says "image".
+ */
 int main(int argc, char **argv)
 {
         struct host host = {.proc = -1};
         struct container container = CONTAINER_INIT;
         struct setup_failure failure;
-        detach_from_caller();
-        if (prepare(&host, argc > 1 ? argv[1] : NULL, &failure) < 0) {
+        host.image = argc > 1 && strcmp(argv[argc - 1], LAUNCHER_IMAGE_WORD) == 0;
+        const char *note = argc > (host.image ? 2 : 1) ? argv[1] : NULL;
+        detach_from_caller(host.image);
+        if (prepare(&host, note, &failure) < 0) {
                 refuse(&failure);
                 return 1;
         }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "launcher/mounts.h"
 
+#include "util/defence.h"
+
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <sys/syscall.h>
@@ -41,6 +43,10 @@ static int open_place(int root, const char *path)
 {
         struct open_how how = {.flags = O_PATH | O_CLOEXEC | O_NOFOLLOW,
             .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS};
+        if (!DEFENCE("image-places")) {
+                how.flags = O_PATH | O_CLOEXEC;
+                how.resolve = RESOLVE_IN_ROOT;
+        }
         return result(syscall(SYS_openat2, root, path, &how, sizeof how));
 }
 

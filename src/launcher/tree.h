@@ -16,12 +16,13 @@
 
 /*
  * Unshares the mount namespace, builds the staging root with the host image's tree in it (/usr and parts of
- * /etc), and makes it our root. *ret_proc is the host's /proc, which stays reachable only through it.
+ * /etc), or with the tree of the image at LAUNCHER_IMAGE_FD (image.h), and makes it our root. *ret_proc is
+ * the host's /proc, which stays reachable only through it.
  */
-int tree_prepare(int *ret_proc, struct setup_failure *failure);
+int tree_prepare(bool image, int *ret_proc, struct setup_failure *failure);
 
 /* In the launcher, when a request has come: the names that depend on it, and everything read-only. */
-int tree_finish(const struct launcher_create *create, struct setup_failure *failure);
+int tree_finish(const struct launcher_create *create, bool image, struct setup_failure *failure);
 
 /*
  * In the child, which is PID 1 of its namespace and has the container's ids: private writable directories,

@@ -22,6 +22,14 @@
 #define LAUNCHER_PROTOCOL_VERSION 1U
 /* The launcher finds its socket here. */
 #define LAUNCHER_SOCKET_FD 3
+/*
+ * And here, if the word LAUNCHER_IMAGE_WORD is the last of its arguments, the directory of an image, whose
+ * tree its container gets instead of a view of the host. Its lock is held for as long as this is open.
+ */
+#define LAUNCHER_IMAGE_FD 4
+#define LAUNCHER_IMAGE_WORD "image"
+/* The name of the tree in that directory. */
+#define LAUNCHER_IMAGE_ROOT "root"
 #define LAUNCHER_ID_SIZE 40
 #define LAUNCHER_CPU_WORDS 16 /* 1,024 CPUs */
 #define LAUNCHER_PATH_SIZE 512

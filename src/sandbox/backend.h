@@ -183,6 +183,11 @@ struct backend_ops {
         /* Removes what a dead supervisor's container left. 0 when nothing of it is left. */
         int (*prune)(struct backend *backend, const char *id, unsigned slot, struct error *err);
         /*
+         * PATH of programs in an image, as its own configuration gives it; the caller frees *ret. NULL: it
+         * gives none, and neither does a backend without this.
+         */
+        int (*search_path)(const char *image, char **ret, struct error *err);
+        /*
          * Fetches an image, and waits for it. *ret_digest is what results of its runs call it. NULL: this
          * backend can't.
          */

@@ -92,7 +92,9 @@ static void on_exec_failed(struct run *run, struct container_event *event)
         const char *command = run->request->argv[0];
         char escaped[256];
         (void)error_set(&err, ERROR_NOT_FOUND, event->errnum,
-            "give a command of the image, by its path or by a name in PATH",
+            strcmp(command, "python3") == 0
+                ? "use an image with Python, or `mai-sandbox exec` for another command"
+                : "give a command of the image, by its path or by a name in PATH",
             "\"%s\" could not be executed in image %s",
             text_escape(command, strlen(command), escaped, sizeof escaped),
             run->spec->image ? run->spec->image : "?");

@@ -144,16 +144,31 @@ class Sandbox:
                 default.write_text(self.adapted(""))
                 default.chmod(0o644)
             environment["MAI_SANDBOX_POLICY"] = str(default)
+        elif os.environ.get("MAI_SANDBOX_TEST_IMAGE"):
+            if os.geteuid() != 0:
+                environment["XDG_DATA_HOME"] = os.environ["MAI_SANDBOX_TEST_DATA"]
+            environment["MAI_SANDBOX_POLICY"] = str(self.image_policy())
         return {**environment, **(extra or {})}
 
     def adapted(self, policy):
         """
         The text of a policy with what the backend needs beside it, at its end, so that lines keep their numbers.
         """
-        if self.backend != "docker" or not isinstance(policy, str) or policy.startswith("{"):
+        if not isinstance(policy, str) or policy.startswith("{"):
             return policy
+        if self.backend != "docker":
+            image = os.environ.get("MAI_SANDBOX_TEST_IMAGE")
+            return f"{policy}\nimage: {image}\n" if image and "image:" not in policy else policy
         image = os.environ.get("MAI_SANDBOX_TEST_IMAGE", "mai-python")
         return f"{policy}\nbackend: docker\nimage: {image}\n"
+
+    def image_policy(self):
+        """The shipped policy, but for the image."""
+        path = self.tmp / "image-policy.yaml"
+        if not path.exists():
+            path.write_text(self.adapted(""))
+            path.chmod(0o644)
+        return path
 
     def path(self, name, content, mode=0o644):
         self.count += 1

@@ -476,6 +476,50 @@ int mai_image_pull(const char *policy_path, const char *backend, const char *ref
                    : 0;
 }
 
+int mai_image_import(const char *path, const char *name, uint64_t max_bytes, uint64_t max_files,
+    mai_image_handler handler, void *user, char **ret_json, mai_error **ret_error)
+{
+        if (strstr(path, "missing"))
+                return fail(ret_error, "image_unavailable", "no such file", "see the name");
+        return asprintf(ret_json, "{\"name\":\"%s\",\"max\":[%llu,%llu]}", name,
+                   (unsigned long long)max_bytes, (unsigned long long)max_files) < 0
+                   ? -ENOMEM
+                   : 0;
+}
+
+int mai_images_open(mai_images **ret, mai_error **ret_error)
+{
+        *ret = NULL;
+        return 0;
+}
+
+size_t mai_images_count(const mai_images *images)
+{
+        return 1;
+}
+
+const mai_image *mai_images_at(const mai_images *images, size_t index)
+{
+        static const mai_image image = {
+            "python", "sha256:0123456789abcdef0123", "2026-01-02T03:04:05Z", 5U << 20, 7, 1};
+        return &image;
+}
+
+const char *mai_images_json(const mai_images *images)
+{
+        return "[{\"name\":\"python\"}]";
+}
+
+mai_images *mai_images_free(mai_images *images)
+{
+        return NULL;
+}
+
+int mai_image_remove(const char *name, mai_error **ret_error)
+{
+        return strstr(name, "used") ? fail(ret_error, "busy", "it is in use", NULL) : 0;
+}
+
 int mai_prune(unsigned *ret_removed, mai_error **ret_error)
 {
         *ret_removed = 3;

@@ -169,7 +169,8 @@ static void answers(void **state)
             {LIST("policy", "check", "bad.yaml"), 2, "",
                 "mai-sandbox: policy check: unexpected argument 'bad.yaml'\n"},
             {LIST("policy", "show", "--trust", "trusted", "--policy", "p"), 0, "# p trusted\n", ""},
-            {LIST("image"), 2, "", "mai-sandbox: image: pull? (see mai-sandbox image --help)\n"},
+            {LIST("image"), 2, "",
+                "mai-sandbox: image: import or pull or ls or rm? (see mai-sandbox image --help)\n"},
             {LIST("image", "pul"), 2, "",
                 "mai-sandbox: image pul: unknown command; did you mean image pull? (see mai-sandbox image "
                 "--help)\n"},

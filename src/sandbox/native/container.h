@@ -74,5 +74,9 @@ int container_collect(struct container *c, const struct collect_limits *limits);
 void container_dismiss(struct container *c);
 int container_destroy(struct container *c);
 
+/* pull.c: see struct backend_ops. */
+int native_pull(struct backend *backend, const struct image_pull *pull, char ret_digest[IMAGE_DIGEST_SIZE],
+    struct error *err);
+
 /* events.c: see struct container_ops. */
 int container_next(struct container *c, struct container_event *event, struct error *err);

@@ -43,9 +43,10 @@ static int sealed_copy(void)
  * mask: a handler of ours must not run in the child while it shares our memory. vfork() rather than
  * posix_spawn(), which asks for every signal's disposition in a call of its own.
  */
-static int spawn(int program, int socket, pid_t *ret_pid)
+static int spawn(int program, int socket, int image, pid_t *ret_pid)
 {
-        char *const argv[] = {(char *)"mai-sandbox-launcher", NULL};
+        char *const argv[] = {
+            (char *)"mai-sandbox-launcher", image < 0 ? NULL : (char *)LAUNCHER_IMAGE_WORD, NULL};
         char *const envp[] = {NULL};
         sigset_t all, before;
         (void)sigfillset(&all);
@@ -54,7 +55,9 @@ static int spawn(int program, int socket, pid_t *ret_pid)
         pid_t pid = vfork(); // NOLINT(clang-analyzer-security.insecureAPI.vfork)
         if (pid == 0) {
                 // NOLINTNEXTLINE(clang-analyzer-unix.Vfork)
-                if (dup2(socket, LAUNCHER_SOCKET_FD) >= 0)
+                if (dup2(socket, LAUNCHER_SOCKET_FD) >= 0 &&
+                    // NOLINTNEXTLINE(clang-analyzer-unix.Vfork)
+                    (image < 0 || dup2(image, LAUNCHER_IMAGE_FD) >= 0))
                         // NOLINTNEXTLINE(clang-analyzer-unix.Vfork)
                         (void)syscall(SYS_execveat, program, "", argv, envp, AT_EMPTY_PATH);
                 _exit(127);
@@ -81,7 +84,7 @@ static int check_open_files(struct error *err)
             (unsigned)limit.rlim_cur);
 }
 
-int launcher_start(struct launcher_client *ret, struct error *err)
+int launcher_start(int image, struct launcher_client *ret, struct error *err)
 {
         int r = check_open_files(err);
         if (r < 0)
@@ -93,13 +96,14 @@ int launcher_start(struct launcher_client *ret, struct error *err)
         _cleanup_(closep) int low = pair[1];
         /* Out of the way of descriptors 0-3, which the spawned process fills one after another. */
         _cleanup_(closep) int theirs = fcntl(low, F_DUPFD_CLOEXEC, LAUNCHER_SOCKET_FD + 16);
+        _cleanup_(closep) int tree = image < 0 ? -1 : fcntl(image, F_DUPFD_CLOEXEC, LAUNCHER_SOCKET_FD + 16);
         _cleanup_(closep) int program = sealed_copy();
-        if (theirs < 0 || program < 0)
+        if (theirs < 0 || program < 0 || (image >= 0 && tree < 0))
                 return error_set(err, ERROR_BACKEND, program < 0 ? -program : errno,
                     program == -EFBIG ? "raise the limit of file sizes (ulimit -f)" : NULL,
                     "copying the launcher to memory");
         pid_t pid;
-        r = spawn(program, theirs, &pid);
+        r = spawn(program, theirs, tree, &pid);
         if (r < 0)
                 return error_set(err, ERROR_BACKEND, -r, NULL, "starting the launcher");
         *ret = (struct launcher_client){.pid = pid, .socket = take_fd(&ours)};

@@ -25,8 +25,11 @@ union launcher_message {
         struct launcher_failed failed;
 };
 
-/* Starts one; does not wait until it is ready: a message may be sent at once. */
-int launcher_start(struct launcher_client *ret, struct error *err);
+/*
+ * Starts one; does not wait until it is ready: a message may be sent at once. `image`: the directory of the
+ * image that it is to make a container of, which it keeps open (and locked), or -1.
+ */
+int launcher_start(int image, struct launcher_client *ret, struct error *err);
 
 /* Ends its stream, so that it removes everything of its container and exits, and waits for that. */
 void launcher_stop(struct launcher_client *client);

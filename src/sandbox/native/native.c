@@ -2,6 +2,7 @@
 /* The native backend: containers that our own launcher builds. */
 #include "sandbox/native/container.h"
 
+#include "image/store.h"
 #include "util/fd.h"
 
 #include <fcntl.h>
@@ -29,7 +30,7 @@ static int native_open(struct backend **ret, struct error *err)
         if (!backend)
                 return error_oom(err);
         backend->launcher = (struct launcher_client)LAUNCHER_CLIENT_INIT;
-        int r = launcher_start(&backend->launcher, err);
+        int r = launcher_start(-1, &backend->launcher, err);
         if (r < 0) {
                 free(backend);
                 return r;
@@ -47,11 +48,11 @@ static struct backend *native_close(struct backend *backend)
         return NULL;
 }
 
-/* The launcher that was started ahead, or a new one. */
-static int take_launcher(struct backend *backend, struct launcher_client *ret, struct error *err)
+/* The launcher that was started ahead, or a new one. The one ahead has prepared a view of the host. */
+static int take_launcher(struct backend *backend, int image, struct launcher_client *ret, struct error *err)
 {
-        if (backend->launcher.socket < 0)
-                return launcher_start(ret, err);
+        if (backend->launcher.socket < 0 || image >= 0)
+                return launcher_start(image, ret, err);
         *ret = backend->launcher;
         backend->launcher = (struct launcher_client)LAUNCHER_CLIENT_INIT;
         return 0;
@@ -62,7 +63,7 @@ static int native_prune(struct backend *backend, const char *id, unsigned slot, 
         struct launcher_client *launcher = &backend->launcher;
         struct launcher_prune message = {};
         (void)snprintf(message.id, sizeof message.id, "%s", id);
-        int r = launcher->socket < 0 ? launcher_start(launcher, err) : 0;
+        int r = launcher->socket < 0 ? launcher_start(-1, launcher, err) : 0;
         if (r == 0)
                 r = launcher_send(launcher, &message, LAUNCHER_PRUNE, sizeof message, NULL, 0, err);
         while (r == 0) {
@@ -207,9 +208,11 @@ static void describe(
 static int native_create(struct backend *backend, const struct container_spec *spec, const char *id,
     unsigned slot, struct container **ret, struct error *err)
 {
-        if (strcmp(spec->image, "host") != 0)
-                return error_set(err, ERROR_IMAGE, 0, "use image: \"host\", the machine's own /usr",
-                    "image: there is no image \"%s\" for the native engine", spec->image);
+        struct image_info info = {};
+        _cleanup_(closep) int image = -1;
+        int r = strcmp(spec->image, "host") == 0 ? 0 : image_use(spec->image, &image, &info, err);
+        if (r < 0)
+                return r;
         struct container *c = calloc(1, sizeof *c);
         if (!c)
                 return error_oom(err);
@@ -227,11 +230,12 @@ static int native_create(struct backend *backend, const struct container_spec *s
             .output_ends = {-1, -1},
         };
         (void)snprintf(c->id, sizeof c->id, "%s", id);
+        (void)snprintf(c->evidence.image_digest, sizeof c->evidence.image_digest, "%s", info.digest);
         struct launcher_create create;
         _cleanup_(closep) int guest = -1;
         describe(spec, id, slot, &create);
         memcpy(c->denied.cpus, create.cpus, sizeof create.cpus);
-        int r = take_launcher(backend, &c->launcher, err);
+        r = take_launcher(backend, image, &c->launcher, err);
         if (r == 0)
                 r = open_descriptors(c, create.host_uid, &guest, err);
         if (r == 0)
@@ -262,6 +266,20 @@ static int native_fd(const struct container *c)
         return c->epoll;
 }
 
+static int native_search_path(const char *image, char **ret, struct error *err)
+{
+        struct image_info info;
+        _cleanup_(closep) int fd = -1;
+        int r = image_use(image, &fd, &info, err);
+        if (r < 0)
+                return r;
+        char *path = info.search_path[0] ? strdup(info.search_path) : NULL;
+        if (info.search_path[0] && !path)
+                return error_oom(err);
+        *ret = path;
+        return 0;
+}
+
 static const struct container_ops native_container = {
     .destroy_msec = 1000,
     .create = native_create,
@@ -284,5 +302,7 @@ const struct backend_ops native_backend = {
     .open = native_open,
     .close = native_close,
     .prune = native_prune,
+    .search_path = native_search_path,
+    .pull = native_pull,
     .container = &native_container,
 };
