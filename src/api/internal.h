@@ -52,12 +52,14 @@ enum request_option {
         OPTION_INODE_LIMIT,
         OPTION_OUTPUT_LIMIT,
         OPTION_OPEN_FILES,
+        OPTION_NETWORK_MODE,
         OPTION_COUNT_,
 };
 
 struct mai_request {
         char *options[OPTION_COUNT_];
         struct strings allow_degraded;
+        struct strings whitelist;
         struct request_file program; /* path NULL: none */
         struct strings command;
         struct strings arguments;

@@ -27,6 +27,16 @@ static const struct {
     [OPTION_INODE_LIMIT] = {"inode_limit", offsetof(struct policy_request, inode_limit)},
     [OPTION_OUTPUT_LIMIT] = {"output_limit", offsetof(struct policy_request, output_limit)},
     [OPTION_OPEN_FILES] = {"open_files", offsetof(struct policy_request, open_files)},
+    [OPTION_NETWORK_MODE] = {"network_mode", offsetof(struct policy_request, network_mode)},
+};
+
+/* Those that may be given several times. */
+static const struct {
+        const char *name;
+        size_t offset;
+} lists[] = {
+    {"allow_degraded", offsetof(mai_request, allow_degraded)},
+    {"whitelist", offsetof(mai_request, whitelist)},
 };
 
 static void strings_clear(struct strings *strings)
@@ -82,6 +92,7 @@ mai_request *mai_request_free(mai_request *request)
         for (size_t i = 0; i < OPTION_COUNT_; i++)
                 free(request->options[i]);
         strings_clear(&request->allow_degraded);
+        strings_clear(&request->whitelist);
         strings_clear(&request->command);
         strings_clear(&request->arguments);
         strings_clear(&request->environment);
@@ -99,7 +110,7 @@ static int unknown_option(const char *name, struct error *err)
         _cleanup_(strbuf_clear) struct strbuf known = STRBUF_INIT(1024);
         for (size_t i = 0; i < OPTION_COUNT_; i++)
                 (void)strbuf_appendf(&known, "%s, ", options[i].name);
-        (void)strbuf_append_text(&known, "allow_degraded");
+        (void)strbuf_append_text(&known, "allow_degraded, whitelist");
         return error_set(
             err, ERROR_USAGE, 0, strbuf_text(&known), "unknown option \"%s\" of a request", name);
 }
@@ -108,8 +119,10 @@ int mai_request_set(mai_request *request, const char *option, const char *value,
 {
         struct error err = {};
         int r;
-        if (strcmp(option, "allow_degraded") == 0) {
-                r = strings_add(&request->allow_degraded, value, &err);
+        for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+                if (strcmp(option, lists[i].name) != 0)
+                        continue;
+                r = strings_add((struct strings *)(void *)((char *)request + lists[i].offset), value, &err);
                 return r < 0 ? api_fail(r, &err, ret_error) : 0;
         }
         for (size_t i = 0; i < OPTION_COUNT_; i++) {
@@ -131,6 +144,7 @@ void request_for_policy(const mai_request *request, struct policy_request *ret)
         *ret = (struct policy_request){
             .environment = (const char *const *)request->environment.items,
             .allow_degraded = (const char *const *)request->allow_degraded.items,
+            .whitelist = (const char *const *)request->whitelist.items,
         };
         for (size_t i = 0; i < OPTION_COUNT_; i++)
                 *(const char **)(void *)((char *)ret + options[i].offset) = request->options[i];

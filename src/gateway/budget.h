@@ -14,7 +14,7 @@ struct budget {
         const struct gateway_config *config;
         struct entry_use *entries; /* as many as the configuration has */
         uint64_t requests, denied, names, name_bytes, misses, fetches, files, urls, url_bytes, bytes,
-            sent_bytes;
+            sent_bytes, received_bytes;
         double tokens;         /* of the rate */
         uint64_t tokens_since; /* clock_now() when they were counted */
 };

@@ -407,6 +407,13 @@ static void on_timer(evutil_socket_t fd, short what, void *context)
         }
 }
 
+/* What the guest sends, refused or not, is counted where it comes in. */
+static void on_received(struct evbuffer *input, const struct evbuffer_cb_info *info, void *context)
+{
+        struct gateway *gateway = context;
+        gateway->budget.received_bytes += info->n_added;
+}
+
 void connection_new(struct gateway *gateway, int fd)
 {
         const struct gateway_limits *limits = &gateway->config->limits;
@@ -434,6 +441,7 @@ void connection_new(struct gateway *gateway, int fd)
                 connection_free(connection);
                 return;
         }
+        (void)evbuffer_add_cb(bufferevent_get_input(connection->stream), on_received, gateway);
         bufferevent_setcb(connection->stream, on_read, on_written, on_end, connection);
         bufferevent_setwatermark(connection->stream, EV_READ, 0, REQUEST_HEAD_MAX);
         struct timeval stalled = {(time_t)limits->idle_seconds, 0};

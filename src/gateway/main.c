@@ -30,13 +30,15 @@ enum {
 
 #define EVENTS_BEYOND_REQUESTS 4096
 
-static int check_descriptors(struct error *err)
+/* *ret_socket: the first of them, or -1 where it is closed. Asked before anything else is opened, which
+ * could get its number. */
+static int check_descriptors(int *ret_socket, struct error *err)
 {
         for (int fd = FD_CONTROL; fd < FD_FIRST_FREE; fd++)
                 if (fcntl(fd, F_SETFD, FD_CLOEXEC) < 0)
                         return error_set(err, ERROR_USAGE, errno,
                             "it is started by mai-sandbox, with descriptors 3 to 6", "descriptor %d", fd);
-        (void)fcntl(FD_SOCKET, F_SETFD, FD_CLOEXEC);
+        *ret_socket = fcntl(FD_SOCKET, F_SETFD, FD_CLOEXEC) < 0 ? -1 : FD_SOCKET;
         return 0;
 }
 
@@ -130,8 +132,8 @@ static void report_end(struct gateway *gateway)
 {
         const struct budget *budget = &gateway->budget;
         events_end(gateway->events,
-            json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "event",
-                "end", "requests", (json_int_t)budget->requests, "served",
+            json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
+                "event", "end", "requests", (json_int_t)budget->requests, "served",
                 (json_int_t)gateway->verdicts[VERDICT_SERVED], "denied",
                 (json_int_t)gateway->verdicts[VERDICT_DENIED], "missing",
                 (json_int_t)gateway->verdicts[VERDICT_MISSING], "failed",
@@ -139,7 +141,8 @@ static void report_end(struct gateway *gateway)
                 "name_bytes", (json_int_t)budget->name_bytes, "misses", (json_int_t)budget->misses,
                 "fetches", (json_int_t)budget->fetches, "files", (json_int_t)budget->files, "urls",
                 (json_int_t)budget->urls, "url_bytes", (json_int_t)budget->url_bytes, "bytes",
-                (json_int_t)budget->bytes, "sent_bytes", (json_int_t)budget->sent_bytes));
+                (json_int_t)budget->bytes, "sent_bytes", (json_int_t)budget->sent_bytes, "received_bytes",
+                (json_int_t)budget->received_bytes));
 }
 
 static int run(struct error *err)
@@ -148,7 +151,8 @@ static int run(struct error *err)
         _cleanup_(close_gateway) struct gateway gateway = {.config = &config};
         struct hardening hardening = {};
         struct intake *intake = NULL;
-        int r = check_descriptors(err);
+        int socket = -1;
+        int r = check_descriptors(&socket, err);
         if (r == 0 && forget_environment() < 0)
                 r = error_oom(err);
         if (r == 0)
@@ -166,7 +170,6 @@ static int run(struct error *err)
                 return r;
         (void)close(FD_CONFIG);
         cache_trim(gateway.cache);
-        int socket = fcntl(FD_SOCKET, F_GETFD) >= 0 ? FD_SOCKET : -1;
         report_ready(&gateway, &hardening);
         r = intake_new(&gateway, socket, FD_CONTROL, &intake);
         if (r < 0)

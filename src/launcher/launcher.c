@@ -10,8 +10,10 @@
  */
 #include "launcher/container.h"
 #include "launcher/tree.h"
+#include "protocol/gateway.h"
 #include "util/fd.h"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <net/if.h>
 #include <poll.h>
@@ -172,6 +174,27 @@ static int check_create(const struct launcher_create *create, struct setup_failu
         return 0;
 }
 
+/*
+ * Where a program inside meets its gateway, which is outside: a socket belongs to the network namespace that
+ * it was made in, whoever holds it. So nothing of ours has to run inside, and nothing but this socket leads
+ * out. Its buffers are small, since they are not charged to the container.
+ */
+static int make_listener(struct setup_failure *failure)
+{
+        _cleanup_(closep) int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        struct sockaddr_in address = {.sin_family = AF_INET,
+            .sin_port = htons(GATEWAY_PORT),
+            .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+        const int bytes = GATEWAY_SOCKET_BYTES;
+        if (listener < 0 || setsockopt(listener, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes) < 0 ||
+            setsockopt(listener, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes) < 0 ||
+            bind(listener, (const struct sockaddr *)&address, sizeof address) < 0 ||
+            listen(listener, GATEWAY_BACKLOG) < 0)
+                return failure_set(
+                    failure, errno, "network_mode", NULL, "making the socket that leads to the gateway");
+        return take_fd(&listener);
+}
+
 static void on_create(
     const struct host *host, struct container *container, const struct launcher_create *create, int guest)
 {
@@ -181,6 +204,14 @@ static void on_create(
                 r = failure_set(&failure, EBUSY, NULL, NULL, "the launcher has a container already");
         if (r == 0)
                 r = container_create(host, create, guest, container, &failure);
+        _cleanup_(closep) int listener = -1;
+        if (r == 0 && create->flags & LAUNCHER_LISTENER) {
+                r = listener = make_listener(&failure);
+                if (r < 0) {
+                        struct launcher_destroyed ignored = {};
+                        container_destroy(host, container, &ignored);
+                }
+        }
         if (r < 0) {
                 send_failure(&failure);
                 return;
@@ -196,11 +227,13 @@ static void on_create(
         (void)snprintf(message.cgroup_path, sizeof message.cgroup_path, "%.400s/%s",
             strcmp(parent, "/") == 0 ? "" : parent, container->cgroup.name);
 
-        int out[1 + CONTROLLER_COUNT_] = {container->pidfd};
+        int out[2 + CONTROLLER_COUNT_] = {container->pidfd};
         size_t n = 1;
         for (int i = 0; i < CONTROLLER_COUNT_; i++)
                 if (container->cgroup.directories[i] >= 0)
                         out[n++] = container->cgroup.directories[i];
+        if (listener >= 0)
+                out[n++] = listener;
         send_message(&message, LAUNCHER_CREATED, sizeof message, out, n);
 }
 

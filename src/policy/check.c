@@ -154,6 +154,23 @@ static int check_network(const struct policy *policy, const struct policy_level 
         return 0;
 }
 
+/* Whoever has the gateway's user could change what other runs find in the cache. */
+static int check_gateway_user(const struct policy *policy, struct error *err)
+{
+        const struct policy_value *user = policy_top_value(policy, KEY_NETWORK_USER);
+        uint32_t uid = (uint32_t)(user->bits >> 32);
+        double base = policy_top_value(policy, KEY_UID_BASE)->number;
+        if (uid < base || uid >= base + 65536)
+                return 0;
+        const struct policy_value *at = user->line > 0 ? user : policy_top_value(policy, KEY_UID_BASE);
+        return policy_fail(policy, at->line, at->column, "choose another one, or another native.uid_base",
+            err,
+            "network.user: found uid %u, which is one of the 65536 from native.uid_base on; expected one "
+            "that "
+            "no container has",
+            uid);
+}
+
 int policy_check_level(const struct policy *policy, const struct policy_level *level,
     const struct host_capacity *host, struct error *err)
 {
@@ -178,6 +195,9 @@ int policy_check(const struct policy *policy, struct error *err)
                 if (r < 0)
                         return r;
         }
+        int r = check_gateway_user(policy, err);
+        if (r < 0)
+                return r;
         const struct policy_value *level = policy_top_value(policy, KEY_DEFAULT_TRUST_LEVEL);
         if (!policy_find_level(policy, level->text)) {
                 const char *near = nearest_word(level->text, policy->level_names, policy->level_count);

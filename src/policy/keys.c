@@ -16,6 +16,7 @@ static const char *const entry_kinds[] = {"pypi", "npm", "web", NULL};
 
 #define ENTRY "network.whitelist[]"
 #define PACKAGES "network.whitelist[].packages"
+#define LIMITS "network.limits"
 
 const struct key policy_keys[KEY_COUNT_] = {
     [KEY_CPU_COUNT] = {"cpu_count", "", SCOPE_LEVEL, TYPE_CPUS, "2", "1", "0.5", "CPUs", 0.01, 4096, NULL,
@@ -67,7 +68,7 @@ const struct key policy_keys[KEY_COUNT_] = {
     [KEY_USER] = {"user", "", SCOPE_LEVEL, TYPE_USER, "1000:1000", NULL, NULL, NULL, 0, 0, NULL,
         COMBINE_NONE, NULL, "`\"UID:GID\"` inside the container, as numbers. 0 and `root` are refused."},
     [KEY_NETWORK_MODE] = {"network_mode", "", SCOPE_LEVEL, TYPE_WORD, "none", NULL, NULL, NULL, 0, 0,
-        network_modes, COMBINE_STRICTER, NULL,
+        network_modes, COMBINE_STRICTER, "--network",
         "`none`: loopback only. `dependencies`: also what `network.whitelist` names, by way of the "
         "gateway."},
     [KEY_UNSAFE] = {"unsafe", "", SCOPE_LEVEL, TYPE_BOOL, "false", NULL, NULL, NULL, 0, 0, NULL,
@@ -142,8 +143,37 @@ const struct key policy_keys[KEY_COUNT_] = {
 
     [KEY_NETWORK] = {"network", "", SCOPE_TOP, TYPE_GROUP, NULL, NULL, NULL, NULL, 0, 0, NULL, COMBINE_NONE,
         NULL, "What `network_mode: \"dependencies\"` may reach."},
+    [KEY_NETWORK_USER] = {"user", "network", SCOPE_GROUP, TYPE_USER, "1879113728:1879113728", NULL, NULL,
+        NULL, 0, 0, NULL, COMBINE_NONE, NULL,
+        "`\"UID:GID\"` that the gateway runs as where root starts it. Nobody else's: it owns the cache."},
+    [KEY_NETWORK_CACHE] = {"cache", "network", SCOPE_GROUP, TYPE_PATH, NULL, NULL, NULL, NULL, 0, 0, NULL,
+        COMBINE_NONE, NULL,
+        "Directory of files that were fetched, for later runs. Where it is not given: "
+        "`/var/cache/mai-sandbox/packages`, or `mai-sandbox/packages` in an ordinary user's cache."},
+    [KEY_NETWORK_CACHE_LIMIT] = {"cache_limit", "network", SCOPE_GROUP, TYPE_BYTES, "4g", NULL, NULL,
+        "bytes", MIB, SIZE_MOST, NULL, COMBINE_NONE, NULL,
+        "Its size; what was not used for longest goes first."},
+    [KEY_NETWORK_LIMITS] = {"limits", "network", SCOPE_GROUP, TYPE_GROUP, NULL, NULL, NULL, NULL, 0, 0, NULL,
+        COMBINE_NONE, NULL, "What one run may ask for, by all entries together."},
+    [KEY_MAX_REQUESTS] = {"requests", LIMITS, SCOPE_GROUP, TYPE_COUNT, "4000", NULL, NULL, "requests", 1,
+        1e6, NULL, COMBINE_NONE, NULL, "Requests to the gateway, good or bad."},
+    [KEY_MAX_NAMES] = {"names", LIMITS, SCOPE_GROUP, TYPE_COUNT, "256", NULL, NULL, "names", 1, 1e6, NULL,
+        COMBINE_NONE, NULL,
+        "Distinct package names asked for upstream. This and the next say how much a program can tell an "
+        "index that is in league with it."},
+    [KEY_MAX_NAME_BYTES] = {"name_bytes", LIMITS, SCOPE_GROUP, TYPE_COUNT, "4096", NULL, NULL, "bytes", 1,
+        1e8, NULL, COMBINE_NONE, NULL, "Their lengths together."},
+    [KEY_MAX_MISSES] = {"misses", LIMITS, SCOPE_GROUP, TYPE_COUNT, "16", NULL, NULL, "names", 1, 1e6, NULL,
+        COMBINE_NONE, NULL, "Names that no upstream knows; then no new name is asked for."},
+    [KEY_MAX_FETCHES] = {"fetches", LIMITS, SCOPE_GROUP, TYPE_COUNT, "1024", NULL, NULL, "requests", 1, 1e6,
+        NULL, COMBINE_NONE, NULL, "Requests to upstreams, redirects included."},
+    [KEY_MAX_FILES] = {"files", LIMITS, SCOPE_GROUP, TYPE_COUNT, "512", NULL, NULL, "files", 1, 1e6, NULL,
+        COMBINE_NONE, NULL, "Distinct files."},
+    [KEY_MAX_BYTES] = {"bytes", LIMITS, SCOPE_GROUP, TYPE_BYTES, "1g", NULL, NULL, "bytes", 1, SIZE_MOST,
+        NULL, COMBINE_NONE, NULL, "Pages and files together."},
     [KEY_WHITELIST] = {"whitelist", "network", SCOPE_GROUP, TYPE_ENTRIES, "pypi npm", NULL, NULL, NULL, 0, 0,
-        NULL, COMBINE_NONE, NULL, "A list of entries; nothing else can be reached."},
+        NULL, COMBINE_ONE_OF, NULL,
+        "A list of entries; nothing else can be reached. A request may name some of them (`--index`)."},
     [KEY_ENTRY_NAME] = {"name", ENTRY, SCOPE_GROUP, TYPE_NAME, NULL, NULL, NULL, NULL, 0, 0, NULL,
         COMBINE_NONE, NULL, "The entry's own name, for events and messages. Required, used once."},
     [KEY_ENTRY_KIND] = {"kind", ENTRY, SCOPE_GROUP, TYPE_WORD, NULL, NULL, NULL, NULL, 0, 0, entry_kinds,
@@ -153,6 +183,9 @@ const struct key policy_keys[KEY_COUNT_] = {
         "The index. Where absent: the one that the host's own pip or npm is configured for. `https`, or "
         "`http` where "
         "`addresses` are named."},
+    [KEY_ENTRY_HOSTS] = {"hosts", ENTRY, SCOPE_GROUP, TYPE_HOST_LIST, NULL, NULL, NULL, NULL, 0, 0, NULL,
+        COMBINE_NONE, NULL,
+        "Other hosts (`HOST` or `HOST:PORT`) on which the index keeps pages or files. Not for `web`."},
     [KEY_ENTRY_ADDRESSES] = {"addresses", ENTRY, SCOPE_GROUP, TYPE_CIDR_LIST, NULL, NULL, NULL, NULL, 0, 0,
         NULL, COMBINE_NONE, NULL,
         "Private or loopback networks (CIDR) that the entry may reach; else public addresses only."},
@@ -166,7 +199,27 @@ const struct key policy_keys[KEY_COUNT_] = {
         NULL, COMBINE_NONE, NULL, "URLs below which a `web` entry may read. Required there."},
     [KEY_ENTRY_QUERY] = {"query", ENTRY, SCOPE_GROUP, TYPE_BOOL, "false", NULL, NULL, NULL, 0, 0, NULL,
         COMBINE_NONE, NULL, "Whether a `web` entry lets query strings through."},
-    [KEY_ENTRY_MAX_BYTES] = {"max_bytes", ENTRY, SCOPE_GROUP, TYPE_SIZE, NULL, NULL, NULL, "bytes", 1,
+    [KEY_ENTRY_GIT] = {"git", ENTRY, SCOPE_GROUP, TYPE_BOOL, "false", NULL, NULL, NULL, 0, 0, NULL,
+        COMBINE_NONE, NULL,
+        "Whether a `web` entry also takes the one POST that `git clone` needs (git-upload-pack)."},
+    [KEY_ENTRY_SDIST] = {"sdist", ENTRY, SCOPE_GROUP, TYPE_BOOL, "false", NULL, NULL, NULL, 0, 0, NULL,
+        COMBINE_NONE, NULL,
+        "Whether `pypi` lists source distributions too. Their code runs when they are installed: inside."},
+    [KEY_ENTRY_YANKED] = {"yanked", ENTRY, SCOPE_GROUP, TYPE_BOOL, "false", NULL, NULL, NULL, 0, 0, NULL,
+        COMBINE_NONE, NULL, "Whether `pypi` lists files that were withdrawn."},
+    [KEY_ENTRY_LOGIN] = {"login", ENTRY, SCOPE_GROUP, TYPE_SECRET, NULL, NULL, NULL, NULL, 0, 0, NULL,
+        COMBINE_NONE, NULL,
+        "Where the index's `user:password` is to be read: `env:NAME`, a variable of whoever starts the run, "
+        "or `file:/PATH`, which others must not be able to read. Never seen inside."},
+    [KEY_ENTRY_TOKEN] = {"token", ENTRY, SCOPE_GROUP, TYPE_SECRET, NULL, NULL, NULL, NULL, 0, 0, NULL,
+        COMBINE_NONE, NULL, "The same for a bearer token. Not both."},
+    [KEY_ENTRY_CA_BUNDLE] = {"ca_bundle", ENTRY, SCOPE_GROUP, TYPE_PATH, NULL, NULL, NULL, NULL, 0, 0, NULL,
+        COMBINE_NONE, NULL, "Certificates (PEM) to trust instead of `/etc/ssl/certs/ca-certificates.crt`."},
+    [KEY_ENTRY_PROXY] = {"proxy", ENTRY, SCOPE_GROUP, TYPE_URL, NULL, NULL, NULL, NULL, 0, 0, NULL,
+        COMBINE_NONE, NULL,
+        "HTTP proxy to reach it by. The proxy then chooses addresses, which nobody vets: each result lists "
+        "`addresses` as degraded. Variables such as `https_proxy` count for nothing."},
+    [KEY_ENTRY_MAX_BYTES] = {"max_bytes", ENTRY, SCOPE_GROUP, TYPE_BYTES, NULL, NULL, NULL, "bytes", 1,
         SIZE_MOST, NULL, COMBINE_NONE, NULL, "Bytes that one run may fetch by this entry."},
     [KEY_ENTRY_MAX_FILES] = {"max_files", ENTRY, SCOPE_GROUP, TYPE_COUNT, NULL, NULL, NULL, "files", 1, 1e9,
         NULL, COMBINE_NONE, NULL, "Files that one run may fetch by this entry."},

@@ -55,17 +55,36 @@ enum policy_key {
         KEY_DOCKER_CALL_TIMEOUT,
         KEY_WARM,
         KEY_NETWORK,
+        KEY_NETWORK_USER,
+        KEY_NETWORK_CACHE,
+        KEY_NETWORK_CACHE_LIMIT,
+        KEY_NETWORK_LIMITS,
+        KEY_MAX_REQUESTS, /* of network.limits; in order of enum gateway_limit */
+        KEY_MAX_NAMES,
+        KEY_MAX_NAME_BYTES,
+        KEY_MAX_MISSES,
+        KEY_MAX_FETCHES,
+        KEY_MAX_FILES,
+        KEY_MAX_BYTES,
         KEY_WHITELIST,
         /* One entry of network.whitelist. */
         KEY_ENTRY_NAME,
         KEY_ENTRY_KIND,
         KEY_ENTRY_URL,
+        KEY_ENTRY_HOSTS,
         KEY_ENTRY_ADDRESSES,
         KEY_ENTRY_PACKAGES,
         KEY_ENTRY_ALLOW,
         KEY_ENTRY_DENY,
         KEY_ENTRY_PREFIXES,
         KEY_ENTRY_QUERY,
+        KEY_ENTRY_GIT,
+        KEY_ENTRY_SDIST,
+        KEY_ENTRY_YANKED,
+        KEY_ENTRY_LOGIN,
+        KEY_ENTRY_TOKEN,
+        KEY_ENTRY_CA_BUNDLE,
+        KEY_ENTRY_PROXY,
         KEY_ENTRY_MAX_BYTES,
         KEY_ENTRY_MAX_FILES,
         KEY_COUNT_,
@@ -79,6 +98,7 @@ enum key_scope {
 
 enum key_type {
         TYPE_SIZE,
+        TYPE_BYTES, /* a size that is no share of the host's memory */
         TYPE_CPUS,
         TYPE_SECONDS,
         TYPE_COUNT,
@@ -97,7 +117,10 @@ enum key_type {
         TYPE_URL_LIST,
         TYPE_CIDR_LIST,
         TYPE_GLOB_LIST,
-        TYPE_GROUP, /* a mapping whose keys stand in this table under this key's name as group */
+        TYPE_HOST_LIST,
+        TYPE_PATH,   /* absolute */
+        TYPE_SECRET, /* where one is to be read: never the secret itself */
+        TYPE_GROUP,  /* a mapping whose keys stand in this table under this key's name as group */
         TYPE_LEVELS,
         TYPE_ENTRIES,
         TYPE_COUNT_,

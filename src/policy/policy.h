@@ -48,6 +48,8 @@ struct policy_request {
         const char *inode_limit;
         const char *output_limit;
         const char *open_files;
+        const char *network_mode;
+        const char *const *whitelist;      /* names of entries, NULL-terminated; NULL or empty: all */
         const char *const *environment;    /* "K=V", NULL-terminated, or NULL */
         const char *const *allow_degraded; /* names of enum enforcement, NULL-terminated, or NULL */
 };

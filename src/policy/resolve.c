@@ -3,7 +3,7 @@
  * Policy + trust level + request + host -> container spec. The policy is the ceiling: a request may lower a
  * limit or choose among what the policy lists, and nothing else.
  */
-#include "policy/values.h"
+#include "policy/resolve_network.h"
 
 #include <math.h>
 
@@ -298,6 +298,11 @@ static int allow_degraded(struct resolution *res)
         return 0;
 }
 
+static int choose_network(struct resolution *res)
+{
+        return resolve_network(res->policy, res->level, res->request, res->spec, res->err);
+}
+
 static void fill_isolation(struct resolution *res)
 {
         const struct policy *policy = res->policy;
@@ -313,7 +318,6 @@ static void fill_isolation(struct resolution *res)
         spec->read_only = policy_level_value(policy, level, KEY_READ_ONLY, NULL)->bits;
         spec->no_new_privileges = options & SECURITY_NO_NEW_PRIVILEGES;
         spec->seccomp = options & SECURITY_SECCOMP_UNCONFINED ? SECCOMP_UNCONFINED : SECCOMP_DEFAULT;
-        spec->network = (enum network_mode)policy_level_value(policy, level, KEY_NETWORK_MODE, NULL)->bits;
         spec->capabilities = added;
         if (!(dropped & CAPABILITIES_ALL))
                 spec->capabilities |= capabilities_docker_default() & ~dropped;
@@ -389,7 +393,7 @@ int policy_resolve(const struct policy *policy, const struct policy_request *req
         policy_level_limits(policy, res.level, &res.host, res.limits);
 
         static int (*const steps[])(struct resolution * res) = {request_limits, choose_backend, choose_image,
-            merge_environment, allow_degraded, fill_identity, fill_engine};
+            merge_environment, allow_degraded, fill_identity, fill_engine, choose_network};
         for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
                 r = steps[i](&res);
                 if (r < 0)

@@ -136,6 +136,18 @@ static int show_whitelist(struct show *show)
         return r;
 }
 
+/* A group inside a group. */
+static int show_nested(struct show *show, const struct key *group)
+{
+        char path[KEY_PATH_MAX];
+        int r = strbuf_appendf(&show->buf, "  %s:\n", group->name);
+        for (size_t i = 0; r == 0 && i < KEY_COUNT_; i++)
+                if (strcmp(policy_keys[i].group, key_path(group, path)) == 0)
+                        r = show_value(show, &policy_keys[i], "    ",
+                            policy_top_value(show->policy, (enum policy_key)i), ORIGIN_TOP);
+        return r;
+}
+
 static int show_group(struct show *show, const struct key *group)
 {
         int r = 0;
@@ -149,6 +161,8 @@ static int show_group(struct show *show, const struct key *group)
                 any = true;
                 if (r == 0 && key->type == TYPE_ENTRIES)
                         r = show_whitelist(show);
+                else if (r == 0 && key->type == TYPE_GROUP)
+                        r = show_nested(show, key);
                 else if (r == 0)
                         r = show_value(
                             show, key, "  ", policy_top_value(show->policy, (enum policy_key)i), ORIGIN_TOP);

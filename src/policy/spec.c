@@ -31,6 +31,7 @@ void container_spec_clear(struct container_spec *spec)
         free(spec->backend);
         free(spec->image);
         free(spec->policy_path);
+        gateway_spec_free(spec->gateway);
         free(spec->docker_host);
         free(spec->docker_runtime);
         free_all(spec->environment);

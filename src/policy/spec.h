@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "policy/gateway_spec.h"
 #include "protocol/enforcement.h"
 #include "util/common.h"
 
@@ -56,6 +57,7 @@ struct container_spec {
         uint64_t capabilities; /* bit mask of CAP_*: what cap_drop left plus cap_add; 0 unless unsafe */
         enum seccomp_mode seccomp;
         enum network_mode network;
+        struct gateway_spec *gateway; /* NULL where network is NETWORK_NONE */
 
         char **environment; /* "K=V" from the policy's env and the request; NULL-terminated; our own (HOME…)
                                come on top */

@@ -2,7 +2,6 @@
 #include "policy/values.h"
 #include "util/parse.h"
 
-#include <arpa/inet.h>
 #include <linux/capability.h>
 #include <strings.h>
 
@@ -74,24 +73,14 @@ uint64_t capabilities_docker_default(void)
         return mask;
 }
 
-static bool is_letter(char c)
-{
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-static bool is_digit(char c)
-{
-        return c >= '0' && c <= '9';
-}
-
 /* Letters, digits and `others`, the first one a letter or digit. */
 static bool is_name(const char *text, const char *others, size_t max)
 {
         size_t size = strlen(text);
-        if (size == 0 || size > max || (!is_letter(text[0]) && !is_digit(text[0])))
+        if (size == 0 || size > max || (!letter(text[0]) && !digit(text[0])))
                 return false;
         for (const char *at = text; *at != '\0'; at++)
-                if (!is_letter(*at) && !is_digit(*at) && !strchr(others, *at))
+                if (!letter(*at) && !digit(*at) && !strchr(others, *at))
                         return false;
         return true;
 }
@@ -103,34 +92,10 @@ bool level_name_valid(const char *name)
 
 bool environment_name_valid(const char *name, size_t size)
 {
-        if (size == 0 || is_digit(name[0]))
+        if (size == 0 || digit(name[0]))
                 return false;
         for (size_t i = 0; i < size; i++)
-                if (!is_letter(name[i]) && !is_digit(name[i]) && name[i] != '_')
-                        return false;
-        return true;
-}
-
-bool url_valid(const char *url)
-{
-        const char *rest = NULL;
-        if (strncmp(url, "https://", 8) == 0)
-                rest = url + 8;
-        else if (strncmp(url, "http://", 7) == 0)
-                rest = url + 7;
-        if (!rest || strlen(url) > 2048)
-                return false;
-        size_t host = strcspn(rest, "/");
-        if (host == 0 || rest[0] == ':')
-                return false;
-        for (size_t i = 0; i < host; i++)
-                if (!is_letter(rest[i]) && !is_digit(rest[i]) && !strchr("-._:[]", rest[i]))
-                        return false;
-        /* No `..` segment: a prefix must mean what it looks like. */
-        if (strstr(rest + host, "/../") || strstr(rest + host, "/./"))
-                return false;
-        for (const char *at = rest + host; *at != '\0'; at++)
-                if (*at <= ' ' || *at > '~' || strchr("?#\\\"<>^`{|}", *at))
+                if (!letter(name[i]) && !digit(name[i]) && name[i] != '_')
                         return false;
         return true;
 }
@@ -154,16 +119,19 @@ static bool in_range(const struct key *key, double number)
         return number >= key->least && number <= key->most;
 }
 
-static bool read_size(const struct key *key, const char *text, struct policy_value *value)
+static bool read_bytes(const struct key *key, const char *text, struct policy_value *value)
 {
         uint64_t bytes;
-        if (read_share(text, value))
-                return true;
         if (!parse_size(text, &bytes) || bytes > (UINT64_C(1) << 53) || !in_range(key, (double)bytes))
                 return false;
         value->relative = false;
         value->number = (double)bytes;
         return true;
+}
+
+static bool read_size(const struct key *key, const char *text, struct policy_value *value)
+{
+        return read_share(text, value) || read_bytes(key, text, value);
 }
 
 static bool read_cpus(const struct key *key, const char *text, struct policy_value *value)
@@ -297,51 +265,11 @@ static bool read_assignment(const struct key *key, const char *text, struct poli
         return equals && environment_name_valid(text, (size_t)(equals - text));
 }
 
-static bool read_url(const struct key *key, const char *text, struct policy_value *value)
-{
-        return url_valid(text);
-}
-
-static bool read_glob(const struct key *key, const char *text, struct policy_value *value)
-{
-        /* Package names of both ecosystems ("numpy", "@types/node") with * and ?. */
-        size_t size = strlen(text);
-        if (size == 0 || size > 214)
-                return false;
-        for (const char *at = text; *at != '\0'; at++)
-                if (!is_letter(*at) && !is_digit(*at) && !strchr("._-@/*?", *at))
-                        return false;
-        return true;
-}
-
-static bool read_cidr(const struct key *key, const char *text, struct policy_value *value)
-{
-        char address[INET6_ADDRSTRLEN];
-        unsigned char bytes[16];
-        const char *slash = strchr(text, '/');
-        size_t size = slash ? (size_t)(slash - text) : 0;
-        uint64_t prefix;
-        if (size == 0 || size >= sizeof address || !parse_u64(slash + 1, &prefix))
-                return false;
-        memcpy(address, text, size);
-        address[size] = '\0';
-        bool six = strchr(address, ':') != NULL;
-        unsigned width = six ? 128 : 32;
-        if (prefix > width || inet_pton(six ? AF_INET6 : AF_INET, address, bytes) != 1)
-                return false;
-        /*
-         * Bits behind the prefix would say that a single host
-         * was meant: which of the two is not ours to guess.
-         */
-        for (unsigned bit = (unsigned)prefix; bit < width; bit++)
-                if (bytes[bit / 8] & (0x80U >> bit % 8))
-                        return false;
-        return true;
-}
-
 const struct value_type value_types[TYPE_COUNT_] = {
     [TYPE_SIZE] = {"size", FORM_SCALAR, false, read_size, false,
         "a size in bytes, or such as \"512m\", \"1g\" or \"10%\""},
+    [TYPE_BYTES] = {"size", FORM_SCALAR, false, read_bytes, false,
+        "a size in bytes, or such as \"512m\" or \"1g\""},
     [TYPE_CPUS] = {"CPUs", FORM_SCALAR, false, read_cpus, false,
         "a number of CPUs such as 2 or 0.5, or such as \"50%\""},
     [TYPE_SECONDS] = {"seconds", FORM_SCALAR, true, read_seconds, false,
@@ -366,14 +294,20 @@ const struct value_type value_types[TYPE_COUNT_] = {
         "an address such as unix:///run/docker.sock or tcp://host:2376"},
     [TYPE_ENV] = {"variables", FORM_ENV, false, read_assignment, true,
         "a mapping of variable names to texts, or a list of NAME=VALUE"},
-    [TYPE_URL] = {"URL", FORM_SCALAR, false, read_url, true,
+    [TYPE_URL] = {"URL", FORM_SCALAR, false, value_read_url, true,
         "a URL such as https://host/path, without credentials, query or fragment"},
-    [TYPE_URL_LIST] = {"list of URLs", FORM_LIST, false, read_url, true,
+    [TYPE_URL_LIST] = {"list of URLs", FORM_LIST, false, value_read_url, true,
         "a list of URLs such as https://host/path/, without credentials, query or fragment"},
-    [TYPE_CIDR_LIST] = {"list of networks", FORM_LIST, false, read_cidr, true,
+    [TYPE_CIDR_LIST] = {"list of networks", FORM_LIST, false, value_read_cidr, true,
         "a list of networks such as 10.1.0.0/16 or fd00::/8, with no bit set behind the prefix"},
-    [TYPE_GLOB_LIST] = {"list of patterns", FORM_LIST, false, read_glob, true,
+    [TYPE_GLOB_LIST] = {"list of patterns", FORM_LIST, false, value_read_glob, true,
         "a list of package names, in which * and ? may stand for anything"},
+    [TYPE_HOST_LIST] = {"list of hosts", FORM_LIST, false, value_read_host, true,
+        "a list of hosts such as files.example.org or 10.0.0.1:8443"},
+    [TYPE_PATH] = {"absolute path", FORM_SCALAR, false, value_read_path, true,
+        "an absolute path, without \"..\", of at most 1024 bytes"},
+    [TYPE_SECRET] = {"`env:NAME` or `file:/PATH`", FORM_SCALAR, false, value_read_secret, true,
+        "where the secret is to be read: env:NAME or file:/PATH"},
     [TYPE_GROUP] = {"mapping", FORM_OTHER, false, NULL, false, "a mapping"},
     [TYPE_LEVELS] = {"mapping of levels", FORM_OTHER, false, NULL, false,
         "a mapping of level names to their keys"},
@@ -425,7 +359,7 @@ int value_read(const struct key *key, const char *text, struct policy_value *val
         uint64_t bits = value->bits;
         /* "010" is eight to some readers of YAML and ten to others. */
         bool is_number = key->most > 0;
-        if (is_number && text[0] == '0' && is_digit(text[1]))
+        if (is_number && text[0] == '0' && digit(text[1]))
                 return -EINVAL;
         if (!type->read(key, text, value))
                 return -EINVAL;
@@ -446,7 +380,7 @@ int value_read(const struct key *key, const char *text, struct policy_value *val
 static void number_text(const struct key *key, double number, char *buffer, size_t size)
 {
         char human[FORMAT_SIZE_MAX];
-        if (key->type == TYPE_SIZE)
+        if (key->type == TYPE_SIZE || key->type == TYPE_BYTES)
                 (void)snprintf(buffer, size, "%s", format_size((uint64_t)number, human));
         else
                 (void)snprintf(
@@ -564,7 +498,7 @@ static int write_number(const struct key *key, const struct policy_value *value,
         /* Twelve digits: what comes out of a division still fits into what parse_decimal() takes. */
         if (value->relative)
                 return strbuf_appendf(buf, "\"%.12g%%\"", value->number * 100);
-        if (key->type != TYPE_SIZE)
+        if (key->type != TYPE_SIZE && key->type != TYPE_BYTES)
                 return strbuf_appendf(buf, "%.12g", value->number);
         uint64_t bytes = (uint64_t)value->number;
         unsigned unit = 0;

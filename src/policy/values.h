@@ -62,3 +62,25 @@ bool level_name_valid(const char *name);
 
 /* One of "https://host/…" or "http://host/…" without credentials, query or fragment. */
 bool url_valid(const char *url);
+
+/* values_network.c: the readers of its types, for the table. */
+bool value_read_url(const struct key *key, const char *text, struct policy_value *value);
+bool value_read_glob(const struct key *key, const char *text, struct policy_value *value);
+bool value_read_cidr(const struct key *key, const char *text, struct policy_value *value);
+bool value_read_host(const struct key *key, const char *text, struct policy_value *value);
+bool value_read_path(const struct key *key, const char *text, struct policy_value *value);
+bool value_read_secret(const struct key *key, const char *text, struct policy_value *value);
+
+/* Absolute, no "..", not too long. */
+#define PATH_VALUE_MAX 1024U
+bool path_valid(const char *path);
+
+static inline bool letter(char c)
+{
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static inline bool digit(char c)
+{
+        return c >= '0' && c <= '9';
+}

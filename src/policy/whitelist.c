@@ -20,15 +20,25 @@ static int check_url(const struct policy *policy, const struct policy_section *e
         return 0;
 }
 
-/* Each key that stands for one kind of entry only. */
+/* Each key that does not stand in entries of every kind, and in which it does. */
 static const struct {
         enum policy_key key;
-        bool for_web;
+        unsigned kinds;
+        const char *names;
 } kind_keys[] = {
-    {KEY_ENTRY_URL, false},
-    {KEY_ENTRY_PACKAGES, false},
-    {KEY_ENTRY_PREFIXES, true},
-    {KEY_ENTRY_QUERY, true},
+#define FOR_INDEX 1U << GATEWAY_PYPI | 1U << GATEWAY_NPM, "pypi or npm"
+#define FOR_PYPI 1U << GATEWAY_PYPI, "pypi"
+#define FOR_WEB 1U << GATEWAY_WEB, "web"
+    {KEY_ENTRY_URL, FOR_INDEX},
+    {KEY_ENTRY_HOSTS, FOR_INDEX},
+    {KEY_ENTRY_PACKAGES, FOR_INDEX},
+    {KEY_ENTRY_LOGIN, FOR_INDEX},
+    {KEY_ENTRY_TOKEN, FOR_INDEX},
+    {KEY_ENTRY_SDIST, FOR_PYPI},
+    {KEY_ENTRY_YANKED, FOR_PYPI},
+    {KEY_ENTRY_PREFIXES, FOR_WEB},
+    {KEY_ENTRY_QUERY, FOR_WEB},
+    {KEY_ENTRY_GIT, FOR_WEB},
 };
 
 int whitelist_check_entry(const struct policy *policy, const struct policy_section *entry, uint32_t line,
@@ -50,19 +60,23 @@ int whitelist_check_entry(const struct policy *policy, const struct policy_secti
                             name->text);
 
         const char *kind = policy_keys[KEY_ENTRY_KIND].words[entry->values[KEY_ENTRY_KIND].bits];
-        bool web = strcmp(kind, "web") == 0;
+        unsigned number = (unsigned)entry->values[KEY_ENTRY_KIND].bits;
         for (size_t i = 0; i < ARRAY_SIZE(kind_keys); i++) {
                 const struct policy_value *value = &entry->values[kind_keys[i].key];
-                if (value->set && kind_keys[i].for_web != web)
+                if (value->set && !(kind_keys[i].kinds & 1U << number))
                         return policy_fail(policy, value->line, value->column, NULL, err,
                             "network.whitelist: found %s in an entry of kind %s; expected it only where "
                             "kind is %s",
-                            policy_keys[kind_keys[i].key].name, kind,
-                            kind_keys[i].for_web ? "web" : "pypi or npm");
+                            policy_keys[kind_keys[i].key].name, kind, kind_keys[i].names);
         }
 
+        const struct policy_value *token = &entry->values[KEY_ENTRY_TOKEN];
+        if (token->set && entry->values[KEY_ENTRY_LOGIN].set)
+                return policy_fail(policy, token->line, token->column, "leave one of them out", err,
+                    "network.whitelist: found token beside login; expected one of them");
+
         const struct policy_value *prefixes = &entry->values[KEY_ENTRY_PREFIXES];
-        if (web && prefixes->item_count == 0)
+        if (number == GATEWAY_WEB && prefixes->item_count == 0)
                 return policy_fail(policy, line, column, NULL, err,
                     "network.whitelist: found an entry of kind web without prefixes; expected at least one "
                     "URL");

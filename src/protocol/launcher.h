@@ -64,7 +64,8 @@ enum launcher_create_flags {
         LAUNCHER_READ_WRITE_ROOT = 1U << 0,    /* unsafe: the root is a writable tmpfs overlay */
         LAUNCHER_SECCOMP_UNCONFINED = 1U << 1, /* unsafe */
         LAUNCHER_ALLOW_NEW_PRIVS = 1U << 2,    /* unsafe */
-        LAUNCHER_CREATE_FLAGS_ALL_ = (1U << 3) - 1,
+        LAUNCHER_LISTENER = 1U << 3,           /* a socket on which the gateway meets the guest */
+        LAUNCHER_CREATE_FLAGS_ALL_ = (1U << 4) - 1,
 };
 
 struct launcher_create {
@@ -92,7 +93,9 @@ struct launcher_create {
 
 /* One descriptor goes with CREATE: the init's end of the guest channel, a stream socket. */
 /*
- * Descriptors that go with CREATED: the init's pidfd, then one directory per bit of `controllers`, in order.
+ * Descriptors that go with CREATED: the init's pidfd, then one directory per bit of `controllers`, in order;
+ * then, if it was asked for, a TCP socket that listens in the container's network namespace
+ * (protocol/gateway.h).
  */
 struct launcher_created {
         struct launcher_header header;

@@ -45,6 +45,8 @@ enum container_event_type {
         CONTAINER_OOM,            /* count: processes killed for want of memory, so far */
         CONTAINER_PIDS_REFUSED,   /* count: forks refused so far */
         CONTAINER_SYSCALL_DENIED, /* name, count: how often so far */
+        CONTAINER_SOCKET,         /* where the gateway meets the guest: see below; only with network_mode
+                                     "dependencies" */
         CONTAINER_EXITED,
         CONTAINER_FILE,         /* one file that the run left; path, data valid until next() */
         CONTAINER_FILE_SKIPPED, /* path, reason */
@@ -59,6 +61,8 @@ struct container_event {
         union {
                 struct evidence *evidence; /* AT_GATE; owned by the container */
                 int errnum;                /* EXEC_FAILED */
+                int socket; /* SOCKET: a listening stream socket inside, once before AT_GATE, or one
+                               connection of the program's; the receiver's to close */
                 struct {
                         enum output_stream stream;
                         const char *data; /* valid until next() */

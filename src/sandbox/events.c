@@ -3,17 +3,13 @@
 
 #include "sandbox/text.h"
 
-static bool same_word(const char *a, const char *b)
-{
-        return a == b || (a && b && strcmp(a, b) == 0);
-}
-
 static struct run_event *find(
     struct result *result, const struct event_note *note, const char *detail, size_t detail_size)
 {
         for (size_t i = 0; i < result->event_count; i++) {
                 struct run_event *event = &result->events[i];
-                if (same_word(event->kind, note->kind) && same_word(event->reason, note->reason) &&
+                if (strcmp(event->kind, note->kind) == 0 &&
+                    strcmp(event->reason, note->reason ? note->reason : "") == 0 &&
                     strncmp(event->detail, detail, detail_size) == 0 && event->detail[detail_size] == '\0')
                         return event;
         }
@@ -33,8 +29,9 @@ static struct run_event *add(struct result *result, double t, const struct event
             .t = t,
             .kind = note->kind,
             .detail_key = note->detail_key,
-            .reason = note->reason,
+            .has_bytes = note->has_bytes,
         };
+        (void)snprintf(event->reason, sizeof event->reason, "%s", note->reason ? note->reason : "");
         return event;
 }
 
@@ -57,6 +54,7 @@ int events_note(
         }
         if (event) {
                 event->count = note->so_far ? MAX(note->count, event->count) : event->count + note->count;
+                event->bytes += note->bytes;
         } else {
                 const struct event_note dropped = {.kind = "events_dropped"};
                 event = find(result, &dropped, "", 0);

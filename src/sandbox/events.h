@@ -13,9 +13,11 @@ struct event_note {
         const char *detail_key; /* static, or NULL */
         const char *detail;     /* any bytes; cut to what an entry holds */
         size_t detail_size;
-        const char *reason; /* static, or NULL */
+        const char *reason; /* a word, copied; or NULL */
         uint64_t count;
-        bool so_far; /* `count` is the total so far, not what is to be added */
+        bool has_bytes;
+        uint64_t bytes; /* to be added */
+        bool so_far;    /* `count` is the total so far, not what is to be added */
 };
 
 /*

@@ -22,6 +22,14 @@
 
 /* ---- The backend's events ---- */
 
+/* Ours; over it what leads to the gateway; over it the policy's and the request's. */
+static const char **merge_environment(const struct run *run)
+{
+        _cleanup_(freep) const char **ours =
+            environment_merge(run->request->environment, (const char *const *)run->network.environment);
+        return ours ? environment_merge(ours, (const char *const *)run->spec->environment) : NULL;
+}
+
 static void on_created(struct run *run, struct container_event *event)
 {
         if (run->phase != PHASE_CREATING)
@@ -37,8 +45,7 @@ static void on_created(struct run *run, struct container_event *event)
                         return;
                 }
         }
-        run->environment =
-            environment_merge(request->environment, (const char *const *)run->spec->environment);
+        run->environment = merge_environment(run);
         if (!run->environment) {
                 run_fail_oom(run);
                 return;
@@ -64,9 +71,9 @@ static void on_gate(struct run *run, struct container_event *event)
         }
         uint64_t left = run->phase_deadline > run->gate_at ? run->phase_deadline - run->gate_at : 0;
         run_enter(run, PHASE_STARTING, left);
-        if (run->managed.ops->release_gate(run->managed.container, &err) < 0)
-                run_fail(run, &err);
-        run->released_at = clock_now();
+        if (run_network_delays_gate(run))
+                return;
+        run_release_gate(run);
 }
 
 static void on_started(struct run *run, struct container_event *event)
@@ -297,6 +304,7 @@ static void (*const handlers[])(struct run *run, struct container_event *event) 
     [CONTAINER_OOM] = on_oom,
     [CONTAINER_PIDS_REFUSED] = on_pids_refused,
     [CONTAINER_SYSCALL_DENIED] = on_syscall_denied,
+    [CONTAINER_SOCKET] = run_network_on_socket,
     [CONTAINER_EXITED] = on_exited,
     [CONTAINER_FILE] = on_file,
     [CONTAINER_FILE_SKIPPED] = on_file_skipped,
@@ -387,9 +395,10 @@ static void check_deadlines(struct run *run)
 /* Returns whether the backend may have something to tell. `more`: it is known to, so there is no waiting. */
 static bool wait_for_something(struct run *run, bool more)
 {
-        struct pollfd fds[2] = {
+        struct pollfd fds[3] = {
             {.fd = run->managed.ops->fd(run->managed.container), .events = POLLIN},
             {.fd = run->cancel_fd, .events = POLLIN},
+            {.fd = run_network_fd(run), .events = POLLIN},
         };
         uint64_t until = run->phase_deadline;
         if (run->phase == PHASE_RUNNING)
@@ -404,6 +413,8 @@ static bool wait_for_something(struct run *run, bool more)
                 run->cancel_fd = -1;
                 run_cancel(run);
         }
+        if (fds[2].revents != 0)
+                run_network_take_events(run);
         return more || fds[0].revents != 0;
 }
 
@@ -460,12 +471,10 @@ static void conclude(struct run *run)
         }
 }
 
+/* What can be seen to be missing before anything is made. */
 static int check_available(const struct container_spec *spec, struct error *err)
 {
-        if (spec->network == NETWORK_NONE)
-                return 0;
-        return error_set(err, ERROR_UNENFORCED, 0, "set network_mode: \"none\"",
-            "network_mode: \"dependencies\" is not available: this build has no dependency gateway");
+        return spec->network == NETWORK_NONE ? 0 : gateway_check(err);
 }
 
 static void run_container(struct run *run)
@@ -475,6 +484,7 @@ static void run_container(struct run *run)
             result->container_id, sizeof result->container_id, "%s", ledger_entry_id(run->managed.entry));
         run_enter(run, PHASE_CREATING, SETUP_DEADLINE);
         run_tell_phase(run, "creating");
+        run_network_start(run);
         bool more = false;
         while (run->phase != PHASE_GONE) {
                 if (wait_for_something(run, more))
@@ -486,6 +496,7 @@ static void run_container(struct run *run)
         if (!run->destroyed && !result->leftover)
                 result->leftover = strdup("teardown did not end in time; `mai-sandbox prune` finishes it");
         container_manager_release(run->manager, &run->managed, result->cleanup_complete);
+        run_network_finish(run);
 }
 
 void executor_run(struct container_manager *manager, struct container_spec *spec,

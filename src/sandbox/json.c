@@ -79,8 +79,10 @@ json_t *json_event(struct json_builder *builder, const struct run_event *event)
                 json_put_bytes(builder, object, "path", event->detail, strlen(event->detail));
         else if (event->detail_key)
                 json_put(builder, object, event->detail_key, json_text(event->detail));
-        if (event->reason)
+        if (event->reason[0])
                 json_put(builder, object, "reason", json_text(event->reason));
+        if (event->has_bytes)
+                json_put(builder, object, "bytes", json_count(event->bytes));
         return object;
 }
 

@@ -43,7 +43,9 @@ struct run_event {
         uint64_t told;          /* the count that a listener heard of last */
         char detail[256];       /* the call, the path…; escaped when printed */
         const char *detail_key; /* static: the JSON member that holds detail: "syscall", "path" … or NULL */
-        const char *reason;     /* static: why, e.g. "too_large"; or NULL */
+        char reason[32];        /* why, e.g. "too_large"; "": none */
+        bool has_bytes;         /* `bytes` counts something */
+        uint64_t bytes;
 };
 #define RUN_EVENTS_MAX 256
 

@@ -121,6 +121,14 @@ void run_complain(struct run *run, struct error *err)
                 error_clear(err);
 }
 
+void run_release_gate(struct run *run)
+{
+        struct error err = {};
+        if (run->managed.ops->release_gate(run->managed.container, &err) < 0)
+                run_fail(run, &err);
+        run->released_at = clock_now();
+}
+
 /* ---- Usage ---- */
 
 static void note_full_disk(struct run *run, const struct usage *usage)

@@ -16,6 +16,7 @@
 #include "sandbox/events.h"
 #include "sandbox/executor.h"
 #include "sandbox/monitor.h"
+#include "sandbox/run_network.h"
 #include "sandbox/stream.h"
 
 #define KILL_MSEC 50U
@@ -54,6 +55,7 @@ struct run {
         int cancel_fd; /* forgotten once it has fired */
         int wait_status;
         struct monitor monitor;
+        struct run_network network;
         struct stream_cutter streams[2];
 };
 
@@ -88,3 +90,6 @@ void run_look_in_between(struct run *run);
 /* The program is dead and its output read: collects its files if they are wanted, and goes on to the end. */
 void run_after_drain(struct run *run);
 void run_begin_destroy(struct run *run);
+
+/* Everything is as it should be: the program may start. */
+void run_release_gate(struct run *run);

@@ -179,6 +179,12 @@ json_t *json_security(struct json_builder *builder, const struct result *result)
         for (unsigned i = 0; i < ENFORCEMENT_COUNT_; i++)
                 if (evidence->degraded & 1U << i)
                         json_add(builder, degraded, json_text(enforcement_name((enum enforcement)i)));
+        const struct gateway_spec *gateway = result->has_spec ? result->spec.gateway : NULL;
+        for (size_t i = 0; gateway && i < gateway->entry_count; i++)
+                if (gateway->entries[i].proxy) { /* it chooses the addresses */
+                        json_add(builder, degraded, json_text("addresses"));
+                        break;
+                }
         json_put(builder, security, "degraded", degraded);
         json_t *unsafe =
             names(builder, (const char *const *)result->spec.unsafe, result->has_spec ? SIZE_MAX : 0);

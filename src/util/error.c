@@ -19,6 +19,7 @@ static const char *const code_names[ERROR_CODE_COUNT_] = {
     [ERROR_BUSY] = "busy",
     [ERROR_STATE] = "state_unavailable",
     [ERROR_NOT_FOUND] = "command_not_found",
+    [ERROR_GATEWAY] = "gateway_failed",
     [ERROR_CANCELLED] = "cancelled",
 };
 

@@ -29,6 +29,7 @@ enum error_code {
         ERROR_BUSY,       /* host share used up and the queue is full or timed out */
         ERROR_STATE,      /* the state directory cannot be used */
         ERROR_NOT_FOUND,  /* command of `exec` not found in the image, or not executable */
+        ERROR_GATEWAY,    /* the package gateway could not be started, or ended while it was needed */
         ERROR_CANCELLED,  /* somebody cancelled before user code started */
         ERROR_CODE_COUNT_,
 };

@@ -26,7 +26,7 @@ struct child {
 /* Starts the program with `in` as standard input (-1: closed). */
 static struct child start(int in, const char *const *words)
 {
-        const char *argv[32] = {program};
+        const char *argv[48] = {program};
         for (size_t i = 0; words[i]; i++)
                 argv[i + 1] = words[i];
         int out[2];
@@ -206,13 +206,15 @@ static void requests(void **state)
         assert_int_equal(setenv("MAI_TEST_SET", "a=b", 1), 0);
         struct answer answer = run_with(-1,
             WORDS("run", "--timeout=2.5", "--memory", "64m", "--cpus", "0.5", "--pids", "9", "--cpu-time",
-                "1", "--disk", "1m", "--inodes", "7", "--output-limit", "1k", "--open-files", "20", "--env",
-                "A=", "--env", "MAI_TEST_SET", "--allow-degraded=cgroup", "request", "--json", "--", "-"));
+                "1", "--disk", "1m", "--inodes", "7", "--output-limit", "1k", "--open-files", "20",
+                "--network", "none", "--index", "a", "--index=b", "--env", "A=", "--env", "MAI_TEST_SET",
+                "--allow-degraded=cgroup", "request", "--json", "--", "-"));
         assert_string_equal(answer.err, "");
         assert_string_equal(answer.out,
             "timeout=2.5\nmem_limit=64m\ncpu_count=0.5\npids_limit=9\ncpu_time=1\ndisk_limit=1m\ninode_"
             "limit=7\n"
-            "output_limit=1k\nopen_files=20\nenvironment=A=\nenvironment=MAI_TEST_SET=a=b\nallow_degraded="
+            "output_limit=1k\nopen_files=20\nnetwork_mode=none\nwhitelist=a\nwhitelist=b\nenvironment=A="
+            "\nenvironment=MAI_TEST_SET=a=b\nallow_degraded="
             "cgroup\n"
             "program_file=request\nargument=--json\nargument=--\nargument=-\nkeep_output=0\n");
         forget(&answer);

@@ -319,7 +319,8 @@ static void what_is_shown_can_be_read(void **state)
 {
         static const char text[] =
             "timeout: 33\nenv: {A: \"x\\\"\\\\y\"}\nread_only: false\nunsafe: true\nmem_limit: 10%\n"
-            "network: {whitelist: [{name: a, kind: pypi, packages: {allow: [\"x*\"]}, max_bytes: 5}]}\n"
+            "network: {limits: {names: 7}, whitelist: [{name: a, kind: pypi, packages: {allow: [\"x*\"]},"
+            " max_bytes: 5, login: \"env:A\"}]}\n"
             "docker: {host: \"unix:///x\", ready: 3}\n";
         struct policy *policy = parse(text);
         char *shown = NULL, *again = NULL;

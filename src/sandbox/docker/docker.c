@@ -184,6 +184,12 @@ static int docker_create(struct backend *backend, const struct container_spec *s
                 return error_set(err, ERROR_IMAGE, 0,
                     "set `image` to one that the engine has, or use the native backend",
                     "image: \"host\" is this machine's own /usr, which a Docker engine can't use");
+        if (spec->network != NETWORK_NONE)
+                return error_set(err, ERROR_UNENFORCED, 0,
+                    "use the native backend, or ask for less: --network none",
+                    "network_mode: \"dependencies\" is not available with backend \"docker\": nothing leads "
+                    "from "
+                    "an engine's container to the gateway");
         struct container *c = calloc(1, sizeof *c);
         if (!c)
                 return error_oom(err);

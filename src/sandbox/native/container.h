@@ -55,6 +55,7 @@ struct container {
         char *file;                        /* content of the file being received, with its path in front */
         size_t file_size, file_have, file_path_size;
         unsigned file_mode;
+        int listener; /* where the gateway meets the guest, until it is handed on; -1 */
         char id[LAUNCHER_ID_SIZE];
 };
 

@@ -65,9 +65,12 @@ static int on_created(struct container *c, const struct launcher_created *create
         c->pidfd = fds[0];
         (void)snprintf(c->cgroup_path, sizeof c->cgroup_path, "%s", created->cgroup_path);
         c->evidence.degraded |= created->degraded;
-        if ((size_t)__builtin_popcount(created->controllers) != n - 1)
+        size_t listeners = c->spec->network == NETWORK_NONE ? 0 : 1;
+        if ((size_t)__builtin_popcount(created->controllers) + listeners != n - 1)
                 return error_set(
                     &c->error, ERROR_INTERNAL, EBADMSG, NULL, "the launcher sent the wrong descriptors");
+        if (listeners > 0)
+                c->listener = fds[n - 1];
         int r = meter_open(&c->meter, created->cgroup_version, created->controllers, fds + 1);
         if (r == 0 && created->cgroup_version == 0)
                 r = meter_open_processes(&c->meter, created->init_pid, c->spec->limits.mem_limit);
@@ -445,6 +448,11 @@ int container_next(struct container *c, struct container_event *event, struct er
                 return 0;
         }
         for (;;) {
+                if (c->listener >= 0) {
+                        event->type = CONTAINER_SOCKET;
+                        event->socket = take_fd(&c->listener);
+                        return 0;
+                }
                 if (c->made && c->gate_pid && !c->told_gate && !c->lost)
                         return on_gate(c, event);
                 if (c->exited && !c->output_ended && c->output[0] < 0 && c->output[1] < 0) {

@@ -112,6 +112,7 @@ static struct container *native_free(struct container *c)
         close_and_forget(&c->pidfd);
         close_and_forget(&c->gate);
         close_and_forget(&c->timer);
+        close_and_forget(&c->listener);
         close_and_forget(&c->epoll);
         for (int i = 0; i < 2; i++)
                 close_and_forget(&c->output[i]);
@@ -182,7 +183,8 @@ static void describe(
         *create = (struct launcher_create){
             .flags = (spec->read_only ? 0U : (unsigned)LAUNCHER_READ_WRITE_ROOT) |
                      (spec->seccomp == SECCOMP_UNCONFINED ? (unsigned)LAUNCHER_SECCOMP_UNCONFINED : 0U) |
-                     (spec->no_new_privileges ? 0U : (unsigned)LAUNCHER_ALLOW_NEW_PRIVS),
+                     (spec->no_new_privileges ? 0U : (unsigned)LAUNCHER_ALLOW_NEW_PRIVS) |
+                     (spec->network == NETWORK_NONE ? 0U : (unsigned)LAUNCHER_LISTENER),
             .degraded_allowed = spec->degraded_allowed,
             .uid = spec->uid,
             .gid = spec->gid,
@@ -226,6 +228,7 @@ static int native_create(struct backend *backend, const struct container_spec *s
             .pidfd = -1,
             .gate = -1,
             .timer = -1,
+            .listener = -1,
             .output = {-1, -1},
             .output_ends = {-1, -1},
         };

@@ -237,9 +237,31 @@ static bool only_loopback(const char *text, bool first)
         return true;
 }
 
+/* The number behind "PROTOCOL: inuse " in a table of sockets; UINT64_MAX: it is not there. */
+static uint64_t sockets_in_use(const char *text, const char *protocol)
+{
+        const char *line = strstr(text, protocol);
+        return line ? strtoull(line + strlen(protocol), NULL, 10) : UINT64_MAX;
+}
+
 /*
- * "none" if no route leads anywhere but to loopback; NULL if one does, or it can't be told. Routes, since
- * some kernels put unused tunnel devices into every new namespace.
+ * "none" if nobody in the network namespace has a socket of the internet's protocols, "dependencies" if
+ * there is just one, of TCP: the one that leads to the gateway. NULL otherwise. The program does not run
+ * yet.
+ */
+static const char *read_sockets(int proc)
+{
+        char text[1024];
+        if (fd_read_small(proc, "net/sockstat", text, sizeof text) <= 0 ||
+            sockets_in_use(text, "\nUDP: inuse ") != 0 || sockets_in_use(text, "\nRAW: inuse ") != 0)
+                return NULL;
+        uint64_t count = sockets_in_use(text, "\nTCP: inuse ");
+        return count == 0 ? "none" : count == 1 ? "dependencies" : NULL;
+}
+
+/*
+ * What the network is if no route leads anywhere but to loopback; NULL if one does, or it can't be told.
+ * Routes, since some kernels put unused tunnel devices into every new namespace.
  */
 static const char *read_network(int proc)
 {
@@ -250,8 +272,9 @@ static const char *read_network(int proc)
                 return NULL;
         n = fd_read_small(proc, "net/ipv6_route", text, sizeof text);
         if (n == -ENOENT || n == 0)
-                return "none"; /* no IPv6, or no route */
-        return n > 0 && (size_t)n < sizeof text - 1 && only_loopback(text, false) ? "none" : NULL;
+                return read_sockets(proc); /* no IPv6, or no route */
+        return n > 0 && (size_t)n < sizeof text - 1 && only_loopback(text, false) ? read_sockets(proc)
+                                                                                  : NULL;
 }
 
 int readback_process(struct evidence *evidence, pid_t pid, const struct meter *meter,
