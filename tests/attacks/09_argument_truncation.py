@@ -44,6 +44,10 @@ finish()
 def high_halves(t):
     attack.need_x86(t)
     sockets = {"EAFNOSUPPORT", "EPERM", "ENOSYS", "EACCES", "ESOCKTNOSUPPORT", "EPROTONOSUPPORT", "EINVAL"}
+    # A terminal of the container's own can be opened where the runtime makes one; EIO: nobody is at its other end.
+    no_terminal = {"ENOTTY", "EPERM", "EACCES", "ENOSYS"}
+    if not t.holds("no_terminal"):
+        no_terminal |= {"EIO"}
     names = ("vsock", "netlink", "packet", "alg", "raw type", "raw protocol", "socketpair")
     attack.attack(
         t, GUEST,
@@ -53,5 +57,5 @@ def high_halves(t):
          "raw protocol": "all three arguments", "socketpair": "TIPC socketpair in the low half",
          "clone": "CLONE_NEWUSER beside high bits", "personality": "READ_IMPLIES_EXEC beside high bits",
          "tiocsti": "TIOCSTI in the low half"},
-        refused={**{name: sockets for name in names}, "tiocsti": {"ENOTTY", "EPERM", "EACCES", "ENOSYS"}},
+        refused={**{name: sockets for name in names}, "tiocsti": no_terminal},
         defences=["seccomp-args", "seccomp"])

@@ -144,7 +144,8 @@ class Sandbox:
                 default.write_text(self.adapted(""))
                 default.chmod(0o644)
             environment["MAI_SANDBOX_POLICY"] = str(default)
-        return {**environment, **(extra or {})}
+        environment.update(extra or {})
+        return {name: value for name, value in environment.items() if value is not None}  # None: not set
 
     def adapted(self, policy):
         """
