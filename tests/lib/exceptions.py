@@ -11,14 +11,12 @@ UNCOUNTED = "the engine's own filter refuses the call before the one that counts
 ROOT_SUID = "the engine mounts the root itself, without nosuid; no_new_privs and an empty bounding set do the work"
 READ_CGROUP = "the engine mounts the container's own control group read-only, and the init reads it; none is writable"
 NO_SHIPPED_IMAGE = "the shipped policy names no image of an engine, so it alone cannot run anything there"
-OWN_PTMX = "the runtime's /dev has a ptmx, of a devpts of the container's own, which Landlock keeps shut"
 
 EXCEPTIONS = {
     "native": {},
     "docker": {
         "attacks/05_host_root:id_maps#unmapped_root": NO_USER_NAMESPACE,
         "attacks/06_privileges:capabilities_and_flags#nosuid_root": ROOT_SUID,
-        "attacks/09_argument_truncation:high_halves#no_terminal": OWN_PTMX,
         "attacks/14_leaks_of_proc_and_sys:files_about_the_machine#no_cgroup": READ_CGROUP,
         "attacks/15_cgroup_escape:no_cgroup_file_system#none_mounted": READ_CGROUP,
         "attacks/21_concurrent_sandboxes:neighbours#user_namespace": NO_USER_NAMESPACE,
