@@ -5,13 +5,15 @@
 #   docker-engine.sh start DIR      starts it (root; Debian's docker.io) and prints its DOCKER_HOST
 #   docker-engine.sh stop DIR       stops it, by process id, and removes DIR
 #   docker-engine.sh image DIR [NAME]  makes an image with Python from Debian packages, without a registry
+#   docker-engine.sh host-image DIR [NAME]  the same of the packages that are installed here, with the scientific ones:
+#                                   in seconds, and without a download
 #
 # The root file system that images are made of is kept in MAI_DOCKER_IMAGE_CACHE (default /var/tmp/mai-docker-image).
 set -eu
 
 die() { echo "docker-engine.sh: $*" >&2; exit 1; }
 
-[ $# -ge 2 ] || die "usage: docker-engine.sh start|stop|image DIR [NAME]"
+[ $# -ge 2 ] || die "usage: docker-engine.sh start|stop|image|host-image DIR [NAME]"
 command=$1
 dir=$2
 name=${3:-mai-python}
@@ -19,11 +21,19 @@ cache=${MAI_DOCKER_IMAGE_CACHE:-/var/tmp/mai-docker-image}
 socket=$dir/docker.sock
 packages=python3
 
+host_packages="python3 python3-numpy python3-pandas python3-matplotlib ca-certificates openssl"
+
 # The first source that apt itself uses for this suite's main archive.
 mirror() {
     # shellcheck disable=SC2016 # apt's placeholders, not the shell's
     apt-get indextargets --format '$(REPO_URI) $(RELEASE)' 'Created-By: Packages' |
         awk '$2 == "bookworm" { print $1; exit }'
+}
+
+# load FILE.tar: as the image $name.
+load() {
+    engine -X POST -H 'Content-Type: application/x-tar' -T "$1" \
+        "http://engine/images/create?fromSrc=-&repo=$name&tag=latest" || die "the engine refused the image"
 }
 
 engine() { curl -sS --fail-with-body --unix-socket "$socket" "$@"; }
@@ -34,8 +44,12 @@ start)
     command -v dockerd >/dev/null || die "there is no dockerd: apt-get install docker.io"
     mkdir -p "$dir"
     driver=overlay2
-    # An overlay on an overlay is refused by the kernel.
-    [ "$(stat -f -c %T "$dir")" = overlayfs ] && driver=vfs
+    # An overlay on an overlay is refused by the kernel; without one each container is a copy of its whole image. In memory
+    # then, if that can be had.
+    if [ "$(stat -f -c %T "$dir")" = overlayfs ]; then
+        mkdir -p "$dir/data"
+        mount -t tmpfs -o size=3g,mode=0711 tmpfs "$dir/data" 2>/dev/null || driver=vfs
+    fi
     # No bridge and no firewall rules: containers have no network, and the machine's rules stay as they are.
     setsid dockerd --host "unix://$socket" --data-root "$dir/data" --exec-root "$dir/exec" --pidfile "$dir/pid" \
         --storage-driver "$driver" --iptables=false --ip6tables=false --bridge=none --ip-masq=false \
@@ -78,8 +92,13 @@ image)
         mv "$cache/root.tar.new" "$cache/root.tar"
         rm -rf --one-file-system "$cache/root"
     fi
-    engine -X POST -H 'Content-Type: application/x-tar' -T "$cache/root.tar" \
-        "http://engine/images/create?fromSrc=-&repo=$name&tag=latest" || die "the engine refused the image"
+    load "$cache/root.tar"
+    ;;
+host-image)
+    mkdir -p "$cache"
+    # shellcheck disable=SC2086 # a list of words
+    /usr/bin/python3 "$(dirname "$0")/docker-host-image.py" "$cache/host.tar" $host_packages
+    load "$cache/host.tar"
     ;;
 *) die "unknown command: $command" ;;
 esac

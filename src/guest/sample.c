@@ -144,9 +144,11 @@ static void read_disks(const char *const *writable, struct guest_sample *sample)
         }
 }
 
-/* The larger of what the kernel remembers and what we have seen. */
-static uint64_t peak(uint64_t *seen, uint64_t now, uint64_t kernel)
+/* The larger of what the kernel remembers (but not from `before` our time) and what we have seen. */
+static uint64_t peak(uint64_t *seen, uint64_t now, uint64_t kernel, uint64_t before)
 {
+        if (kernel == before && now != GUEST_NOT_MEASURED)
+                kernel = GUEST_NOT_MEASURED;
         if (now == GUEST_NOT_MEASURED)
                 return kernel;
         *seen = MAX(*seen, now);
@@ -162,6 +164,11 @@ void sampler_open(struct sampler *sampler, const char *const *writable)
 {
         *sampler = (struct sampler){.writable = writable, .counts = {0, 0}};
         cgroup_view_open(&sampler->cgroup);
+        struct guest_sample sample;
+        memset(&sample, 0xff, sizeof sample);
+        read_cgroup(&sampler->cgroup, &sample);
+        sampler->memory_peak_before = sample.memory_peak_bytes;
+        sampler->pids_peak_before = sample.pids_peak;
 }
 
 void sampler_read(struct sampler *sampler, struct guest_sample *ret)
@@ -172,10 +179,11 @@ void sampler_read(struct sampler *sampler, struct guest_sample *ret)
         sample.reserved = 0;
         read_cgroup(&sampler->cgroup, &sample);
         fill_from_proc(&sample);
-        sample.memory_peak_bytes =
-            peak(&sampler->memory_peak, sample.memory_bytes, sample.memory_peak_bytes);
+        sample.memory_peak_bytes = peak(&sampler->memory_peak, sample.memory_bytes, sample.memory_peak_bytes,
+            sampler->memory_peak_before);
         sample.pids = without_init(sample.pids);
-        sample.pids_peak = peak(&sampler->pids_peak, sample.pids, without_init(sample.pids_peak));
+        sample.pids_peak = peak(&sampler->pids_peak, sample.pids, without_init(sample.pids_peak),
+            without_init(sampler->pids_peak_before));
         read_disks(sampler->writable, &sample);
         *ret = sample;
 }

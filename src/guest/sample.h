@@ -8,7 +8,10 @@ struct sampler {
         struct cgroup_view cgroup;
         const char *const *writable;     /* directories, NULL-terminated */
         uint64_t memory_peak, pids_peak; /* seen so far */
-        struct guest_counts counts;      /* told last */
+        /* What the kernel remembered when we came: the peak of whoever made the container, until there is a
+         * higher one. */
+        uint64_t memory_peak_before, pids_peak_before;
+        struct guest_counts counts; /* told last */
 };
 
 void sampler_open(struct sampler *sampler, const char *const *writable);

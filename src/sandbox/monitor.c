@@ -78,6 +78,11 @@ int monitor_look(struct monitor *monitor, const struct usage *usage, uint64_t no
         if (!has_cpu)
                 monitor->next_check = monitor->next_sample;
 
+        /* A backend whose first reading is still under way: nothing was measured, so there is no sample. */
+        if (!has_cpu && usage->memory_bytes == NOT_MEASURED && usage->pids == NOT_MEASURED &&
+            usage->disk_bytes == NOT_MEASURED)
+                return 0;
+
         *ret_sample = (struct run_sample){
             .t = (double)(now - monitor->started) / 1e9,
             .cpu = has_cpu ? (double)usage->cpu_nsec / 1e9 : -1,

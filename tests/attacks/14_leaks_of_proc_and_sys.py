@@ -36,6 +36,8 @@ HARMLESS = {"/proc/partitions", "/proc/diskstats", "/proc/modules", "/proc/fs", 
 @case()
 def files_about_the_machine(t):
     paths = [path for path in PATHS if path not in HARMLESS]
+    if not t.holds("no_cgroup"):
+        paths.remove("/sys/fs/cgroup")
     attack.attack(t, FILES, {path: f"read {path}" for path in [*paths, "/proc/kallsyms"]}, args=paths,
                   refused={"": "*"}, defences=["proc-mask"])
 

@@ -257,6 +257,7 @@ def locale_time_and_users(t):
 import datetime, getpass, grp, locale, os, platform, pwd, sys, time, zoneinfo
 me = pwd.getpwuid(os.getuid())
 assert me.pw_uid == os.getuid() and me.pw_name and getpass.getuser()
+assert pwd.getpwnam(me.pw_name).pw_uid == os.getuid() and grp.getgrnam(me.pw_name).gr_gid == os.getgid()
 assert grp.getgrgid(os.getgid()).gr_name
 assert pwd.getpwnam("root").pw_uid == 0
 assert os.path.expanduser("~").startswith("/") and os.path.isdir(os.path.expanduser("~"))

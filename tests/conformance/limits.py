@@ -136,7 +136,10 @@ print("went on")
     lines = answer.text.splitlines()
     check(lines[0].startswith("/sandbox/f") and lines[0].endswith("ENOSPC"), "the first file", lines)
     total = sum(int(line.split()[1]) for line in lines if "ENOSPC" in line)
-    check(6 <= total <= 8, "/sandbox, /tmp and /dev/shm share the one limit (MiB written in all)", lines)
+    if t.holds("one_disk"):
+        check(6 <= total <= 8, "/sandbox, /tmp and /dev/shm share the one limit (MiB written in all)", lines)
+    else:
+        check(all("ENOSPC" in line and int(line.split()[1]) <= 8 for line in lines[:-1]), "each has the limit", lines)
     check(answer.events("disk_full"), "the event", answer.result["events"])
     equal(answer.result["limits"]["disk_limit"], 8 << 20, "the limit in the result")
 
@@ -229,8 +232,9 @@ def syscalls_that_only_fail(t):
     answer = t.run(program % 3)
     equal((answer.status, answer.text), ("ok", "-1 1\n"), "a denied mount fails with EPERM")
     event = answer.events("syscall_denied")
-    check(event and event[0]["syscall"] == "mount" and event[0]["count"] == 3, "the event",
-          answer.result["events"])
+    if t.holds("counted"):
+        check(event and event[0]["syscall"] == "mount" and event[0]["count"] == 3, "the event",
+              answer.result["events"])
     flood = t.run(program % 1_000_000, options=["--timeout", "30"], patience=80)
     check(flood.kind in ("syscall", "timeout", "cpu_time") or flood.status == "ok",
           "a flood of denied calls", flood)

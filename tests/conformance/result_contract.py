@@ -121,7 +121,8 @@ print(json.dumps({"uid": os.getuid(), "gid": os.getgid(), "groups": os.getgroups
     for kind, inode in told["namespaces"].items():
         equal(seen["namespaces"].get(kind), inode, f"inode of the {kind} namespace")
         own = os.stat(f"/proc/self/ns/{kind}").st_ino
-        check(own != inode, f"the {kind} namespace is the host's own", inode)
+        if kind != "user" or t.holds("user_namespace"):
+            check(own != inode, f"the {kind} namespace is the host's own", inode)
     check({"user", "mnt", "pid", "net", "ipc", "uts"} <= set(told["namespaces"]), "namespaces",
           told["namespaces"])
     equal((told["read_only_root"], told["network"]), (True, "none"), "root and network")

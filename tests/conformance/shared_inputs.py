@@ -84,7 +84,7 @@ def child_holds_pipe(t):
     equal((answer.status, answer.text), ("ok", "early\n"), "status and output")
     timing = answer.result["timing"]
     # Within half a second of the program's end: what came after `run` is ours. From outside only a generous bound.
-    check(timing["collect"] + timing["destroy"] < 0.5 and answer.active < 6, "the answer was held up",
+    check(timing["collect"] + timing["destroy"] < 0.5 * t.slack and answer.active < 6 * t.slack, "the answer was held up",
           answer)
     host.assert_gone(answer)
 

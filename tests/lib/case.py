@@ -8,6 +8,7 @@ import os
 import pathlib
 import shutil
 
+from lib.exceptions import EXCEPTIONS
 from lib.sandbox import Sandbox
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -50,7 +51,8 @@ def equal(seen, expected, what):
 class Context:
     """What a case works with: the program under test, a temporary directory, and a voice."""
 
-    def __init__(self, program, backend, directory):
+    def __init__(self, program, backend, directory, name=""):
+        self.name = name
         self.program = program
         self.backend = backend
         self.tmp = pathlib.Path(directory)
@@ -63,6 +65,21 @@ class Context:
     def tried(self, text):
         """What an attack tried and what came of it; the runner prints it beside the case."""
         self.tries.append(" ".join(str(text).split()))
+
+    def holds(self, part):
+        """
+        Whether the named part of this case is demanded of the backend: false where lib/exceptions.py has it, as
+        "suite/file:case#part". The reason is noted, and the rest of the case holds.
+        """
+        reason = EXCEPTIONS.get(self.backend, {}).get(f"{self.name}#{part}")
+        if reason:
+            self.note(f"{part} is left out: {reason}")
+        return reason is None
+
+    @property
+    def slack(self):
+        """How many times as long as the native engine the backend may take for what is not the program's own time."""
+        return 5 if self.backend == "docker" else 1
 
     def note(self, text):
         """Shown with --verbose, and when the case fails."""

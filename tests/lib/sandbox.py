@@ -148,7 +148,8 @@ class Sandbox:
             if os.geteuid() != 0:
                 environment["XDG_DATA_HOME"] = os.environ["MAI_SANDBOX_TEST_DATA"]
             environment["MAI_SANDBOX_POLICY"] = str(self.image_policy())
-        return {**environment, **(extra or {})}
+        environment.update(extra or {})
+        return {name: value for name, value in environment.items() if value is not None}  # None: not set
 
     def adapted(self, policy):
         """

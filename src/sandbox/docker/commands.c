@@ -10,6 +10,12 @@
 #include <poll.h>
 #include <sys/epoll.h>
 
+/*
+ * So long the init may take to kill what it watches over before the engine is asked to kill it too. That
+ * takes an engine a tenth of a second and more, and costs the files of the run and its last figures.
+ */
+#define KILL_MSEC_LEAST 250U
+
 static int tell(struct container *c, enum guest_frame_type type, const void *head, size_t head_size,
     const void *tail, size_t tail_size, struct error *err)
 {
@@ -158,7 +164,7 @@ int container_kill(struct container *c, unsigned deadline_msec)
         if (c->exited)
                 return 0;
         c->killed = true;
-        container_set_timer(c, MAX(deadline_msec, 1U));
+        container_set_timer(c, MAX(deadline_msec, KILL_MSEC_LEAST));
         return tell(c, GUEST_KILL_ALL, NULL, 0, NULL, 0, NULL);
 }
 
@@ -173,6 +179,9 @@ void container_discard_output(struct container *c, enum output_stream stream)
 
 int container_collect(struct container *c, const struct collect_limits *limits)
 {
+        if (c->killed_whole || c->attach.state != ATTACH_OPEN)
+                return -ESRCH;
+        c->collecting = true;
         const struct guest_collect message = {
             .max_files = limits->max_files, .max_bytes = limits->max_bytes, .max_depth = limits->max_depth};
         return tell(c, GUEST_COLLECT, &message, sizeof message, NULL, 0, NULL);

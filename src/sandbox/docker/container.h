@@ -17,6 +17,7 @@ enum docker_source {
         SOURCE_ATTACH,
         SOURCE_INPUT,
         SOURCE_TIMER,
+        SOURCE_WAKE,
 };
 
 /* What the engine was asked for last, on the way to a running container. */
@@ -49,9 +50,9 @@ struct container {
         uint32_t uid, gid;
         char cpus[64];
         int epoll;
-        int timer; /* the deadline of a step of the setup, a kill, draining, removal; or it only wakes */
+        int timer;          /* the deadline of a step of the setup, a kill, draining, removal */
+        int wake;           /* an eventfd: there is something to tell that no other descriptor shows */
         unsigned call_msec; /* docker.call_timeout */
-        bool woken;
 
         enum docker_step step;
         bool built; /* the derived image was made just now: do not try twice */
@@ -77,6 +78,8 @@ struct container {
         bool told_created, told_gate, started, exited, output_ended, lost, destroying, removing, destroyed,
             killed;
         bool stream_ended[2], discarded[2];
+        bool killed_whole; /* the engine was asked to kill it, init and all */
+        bool collecting, collected;
         bool vanished_asked; /* the container's end is being looked into */
         bool told_end;
         int end_status; /* to be told as EXITED, when has_end */

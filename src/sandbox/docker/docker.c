@@ -10,6 +10,7 @@
 #include <math.h>
 #include <sched.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/timerfd.h>
 
 /* The init's and the runtime's complaints that are kept. */
@@ -75,14 +76,13 @@ static void set_timer(int timer, uint64_t nsec)
 
 void container_set_timer(struct container *c, unsigned msec)
 {
-        c->woken = false;
         set_timer(c->timer, msec * NSEC_PER_MSEC);
 }
 
 void container_wake(struct container *c)
 {
-        c->woken = true;
-        set_timer(c->timer, 1);
+        const uint64_t one = 1;
+        (void)write(c->wake, &one, sizeof one);
 }
 
 void container_fail(struct container *c, struct error *err)
@@ -109,6 +109,7 @@ static struct container *docker_free(struct container *c)
         engine_close(&c->engine);
         close_and_forget(&c->input);
         close_and_forget(&c->timer);
+        close_and_forget(&c->wake);
         close_and_forget(&c->epoll);
         endpoint_clear(&c->endpoint);
         frame_reader_clear(&c->reader);
@@ -160,8 +161,12 @@ static int begin(struct container *c, unsigned slot, struct error *err)
         choose_cpus(spec->limits.cpu_count, slot, c->endpoint.socket_path != NULL, c->cpus, sizeof c->cpus);
         c->epoll = epoll_create1(EPOLL_CLOEXEC);
         c->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+        c->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
         struct epoll_event event = {.events = EPOLLIN, .data.u64 = (uint64_t)SOURCE_TIMER << 32};
-        if (c->epoll < 0 || c->timer < 0 || epoll_ctl(c->epoll, EPOLL_CTL_ADD, c->timer, &event) < 0)
+        struct epoll_event woken = {.events = EPOLLIN, .data.u64 = (uint64_t)SOURCE_WAKE << 32};
+        if (c->epoll < 0 || c->timer < 0 || c->wake < 0 ||
+            epoll_ctl(c->epoll, EPOLL_CTL_ADD, c->timer, &event) < 0 ||
+            epoll_ctl(c->epoll, EPOLL_CTL_ADD, c->wake, &woken) < 0)
                 return error_set(err, ERROR_BACKEND, errno, "raise the open files limit (ulimit -n)",
                     "opening descriptors");
         /* Frames may be queued before there is a connection. */
@@ -199,6 +204,7 @@ static int docker_create(struct backend *backend, const struct container_spec *s
             .attach = ATTACH_INIT,
             .epoll = -1,
             .timer = -1,
+            .wake = -1,
             .input = -1,
             .complaints = STRBUF_INIT(COMPLAINTS_MAX),
             .uid = spec->host_uid_base + slot,

@@ -5,6 +5,8 @@
 #include <signal.h>
 #include <sys/epoll.h>
 
+#define READS_PER_LOOK 64U
+
 int container_tell_failure(struct container *c, struct container_event *event)
 {
         if (c->error.code == ERROR_NONE)
@@ -90,10 +92,14 @@ static void protocol_error(struct container *c, int r)
         container_fail(c, &err);
 }
 
-/* Takes apart what has been received. 1: there is something to tell; 0: more must be received. */
+/*
+ * Takes apart what has been received. 1: there is something to tell; 0: more must be received. A flood of
+ * which nothing is told must not keep the caller from its deadlines: after a while of that it is told so
+ * (-EAGAIN).
+ */
 static int take_pieces(struct container *c, struct container_event *event)
 {
-        while (!c->lost) {
+        for (unsigned read = 0; !c->lost;) {
                 while (c->piece_size > 0) {
                         struct received_frame frame;
                         int r = frame_reader_next(&c->reader, &c->piece, &c->piece_size, &frame);
@@ -109,6 +115,8 @@ static int take_pieces(struct container *c, struct container_event *event)
                         if (c->oom_kills > c->told_oom_kills || c->forks_refused > c->told_forks_refused)
                                 return 1;
                 }
+                if (read++ >= READS_PER_LOOK)
+                        return -EAGAIN;
                 _cleanup_(error_clear) struct error err = {};
                 enum demux_stream stream;
                 int r = attach_read(&c->attach, &stream, &c->piece, &c->piece_size, &err);
@@ -132,6 +140,14 @@ static int take_pieces(struct container *c, struct container_event *event)
 /* Its streams have ended without our doing: what that means, the engine can tell. */
 static void on_attach_ended(struct container *c)
 {
+        if (c->collecting && !c->collected && !c->lost && !c->destroying && !c->failed) {
+                _cleanup_(error_clear) struct error err = {};
+                (void)error_set(&err, ERROR_OUTPUT, 0, NULL,
+                    "the run's files are lost: the container ended while they were collected");
+                container_fail(c, &err);
+                container_wake(c);
+                return;
+        }
         if (c->exited || c->lost || c->destroying || c->vanished_asked || c->has_end)
                 return;
         c->vanished_asked = true;
@@ -156,10 +172,8 @@ static void on_timer(struct container *c)
         uint64_t expirations;
         if (read(c->timer, &expirations, sizeof expirations) < 0)
                 return;
-        if (c->woken || c->lost) {
-                c->woken = false;
+        if (c->lost)
                 return;
-        }
         if (c->destroying) {
                 setup_remove_late(c);
                 return;
@@ -194,6 +208,11 @@ static void dispatch(struct container *c, const struct epoll_event *ready)
         case SOURCE_TIMER:
                 on_timer(c);
                 return;
+        case SOURCE_WAKE: {
+                uint64_t ignored;
+                (void)read(c->wake, &ignored, sizeof ignored);
+                return;
+        }
         }
 }
 
@@ -220,7 +239,8 @@ int container_next(struct container *c, struct container_event *event, struct er
         for (;;) {
                 if (tell_destroyed(c, event))
                         return 0;
-                if (!c->destroying && take_pieces(c, event) > 0 && event->type != CONTAINER_NOTHING)
+                int taken = c->destroying ? 0 : take_pieces(c, event);
+                if (taken > 0 && event->type != CONTAINER_NOTHING)
                         return 0;
                 /* Only now: what has just been taken may be what was missing. */
                 if (tell_gate(c, event) || tell_noted(c, event))
@@ -231,8 +251,13 @@ int container_next(struct container *c, struct container_event *event, struct er
                 int n = epoll_wait(c->epoll, &ready, 1, 0);
                 if (n < 0 && errno != EINTR)
                         return error_set(err, ERROR_INTERNAL, errno, NULL, "waiting for the container");
-                if (n <= 0)
+                if (n <= 0 && taken != -EAGAIN)
                         return 0;
-                dispatch(c, &ready);
+                if (n > 0)
+                        dispatch(c, &ready);
+                if (taken == -EAGAIN) {
+                        container_wake(c); /* and here it goes on */
+                        return 0;
+                }
         }
 }

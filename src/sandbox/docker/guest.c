@@ -229,6 +229,7 @@ static int on_collected(
 {
         struct guest_collected message;
         memcpy(&message, frame->payload, sizeof message);
+        c->collected = true;
         event->type = CONTAINER_COLLECTED;
         event->collected.files = message.files;
         event->collected.bytes = message.bytes;

@@ -10,6 +10,21 @@
 extern const char embedded_init[];
 extern const uint64_t embedded_init_size;
 
+extern const char embedded_nss[];
+extern const uint64_t embedded_nss_size;
+
+#define NSS_MODULE "libnss_mai.so.2"
+
+/* Names of users and hosts: by the image's own files, and then by our module (guest/nss.c). There is no
+ * network to ask. */
+static const char nss_configuration[] = "passwd: files mai\n"
+                                        "group: files mai\n"
+                                        "shadow: files\n"
+                                        "hosts: files mai\n"
+                                        "networks: files\n"
+                                        "protocols: files\n"
+                                        "services: files\n";
+
 void image_init_program(const void **ret_data, size_t *ret_size)
 {
         *ret_data = embedded_init;
@@ -26,6 +41,8 @@ void image_derived_name(const char *base_id, char *ret, size_t size)
         SHA256Init(&context);
         SHA256Update(&context, (const uint8_t *)base_id, strlen(base_id) + 1);
         SHA256Update(&context, (const uint8_t *)init, init_size);
+        SHA256Update(&context, (const uint8_t *)embedded_nss, (size_t)embedded_nss_size);
+        SHA256Update(&context, (const uint8_t *)nss_configuration, sizeof nss_configuration);
         sha256_finish_hex(&context, hex);
         (void)snprintf(ret, size, "%s:%.32s", IMAGE_REPOSITORY, hex);
 }
@@ -80,19 +97,27 @@ static int tar_file(struct strbuf *tar, const char *name, unsigned mode, const v
 int image_context(const char *base_id, struct strbuf *ret)
 {
         static const char end[2 * TAR_BLOCK];
-        char recipe[512];
+        char recipe[1024];
         const void *init;
         size_t init_size;
         image_init_program(&init, &init_size);
-        /* Nothing of the base image runs: the layer is only copied. */
+        /* Nothing of the base image runs: files are only copied. Where a C library looks for modules is its
+         * maker's choice. */
         int length = snprintf(recipe, sizeof recipe,
             "FROM %s\n"
             "COPY init " DOCKER_INIT_PATH "\n"
+            "COPY " NSS_MODULE " /usr/lib/" NSS_MODULE "\n"
+            "COPY " NSS_MODULE " /usr/lib64/" NSS_MODULE "\n"
+            "COPY nsswitch.conf /etc/nsswitch.conf\n"
             "LABEL " DOCKER_LABEL "base=%s\n",
             base_id, base_id);
         int r = tar_file(ret, "Dockerfile", 0644, recipe, (size_t)length);
         if (r == 0)
                 r = tar_file(ret, "init", 0555, init, init_size);
+        if (r == 0)
+                r = tar_file(ret, NSS_MODULE, 0644, embedded_nss, (size_t)embedded_nss_size);
+        if (r == 0)
+                r = tar_file(ret, "nsswitch.conf", 0644, nss_configuration, sizeof nss_configuration - 1);
         if (r == 0)
                 r = strbuf_append(ret, end, sizeof end) < 0 ? -ENOMEM : 0;
         return r;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The image that containers are really made of: the base image and one layer with our init. It is named
- * after both, so it is made once, and again only when either changes.
+ * The image that containers are really made of: the base image and a few files of ours, the init and what
+ * gives names to the user and to the loopback interface. It is named after all of them, so it is made once,
+ * and again only when one changes.
  */
 #pragma once
 

@@ -370,6 +370,7 @@ static void on_killed(void *user, const struct engine_reply *reply)
 void setup_kill(struct container *c)
 {
         char path[128];
+        c->killed_whole = true;
         (void)snprintf(path, sizeof path, "/containers/%s/kill?signal=KILL", c->name);
         call(c, "POST", path, NULL, END_MSEC, on_killed);
 }
