@@ -9,6 +9,7 @@ static const char *const enforcement_names[ENFORCEMENT_COUNT_] = {
     [ENFORCE_GROUPS] = "groups",
     [ENFORCE_UID] = "uid",
     [ENFORCE_PROC] = "proc",
+    [ENFORCE_INODES] = "inodes",
 };
 
 const char *enforcement_name(enum enforcement enforcement)

@@ -66,7 +66,8 @@ struct container_spec {
         uint32_t host_uid_base; /* native.uid_base: slot n of the ledger runs as host uid base + n */
 
         char *docker_host;          /* docker.host: where the engine listens; NULL: its usual place */
-        char *docker_runtime;       /* docker.runtime; NULL: the engine's own choice */
+        char *docker_runtime;       /* OCI runtime; NULL: the engine's own choice */
+        unsigned docker_ready;      /* docker.ready: containers that wait made */
         double docker_call_timeout; /* docker.call_timeout: seconds */
 
         unsigned degraded_allowed; /* 1U << enum enforcement */

@@ -1,8 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """
 The one list of named exceptions: where a backend is known to differ from what a case demands, and why that is right. An
-entry is backend -> {"suite/file:case": reason}. Cases named here are counted as skipped, with the reason shown.
+entry is backend -> {"suite/file:case": reason}; what stands under "docker/RUNTIME" comes on top for that OCI runtime.
+Cases named here are counted as skipped, with the reason shown.
 """
+
+# What a runtime can't enforce, by the words of --allow-degraded, which every run over it is given. That it refuses to run
+# without them is a case of its own (engines/runtimes).
+DEGRADED = {
+    # gVisor's kernel has no Landlock and no inode limits; with --ignore-cgroups nothing holds memory and processes.
+    "runsc": ("cgroup", "landlock", "inodes"),
+}
 
 NO_USER_NAMESPACE = "an engine without remapping gives containers no user namespace; ids are the host's, of a free range"
 THREE_DISKS = "no engine mounts one tmpfs in three places: each has disk_limit, mem_limit bounds their sum"
@@ -24,3 +32,8 @@ EXCEPTIONS = {
         "conformance/result_contract:security_is_what_the_program_sees": NO_USER_NAMESPACE,
     },
 }
+
+
+def exceptions_for(backend, runtime):
+    """{case: reason} for this backend, and for the OCI runtime under it ("": the engine's own choice)."""
+    return {**EXCEPTIONS.get(backend, {}), **(EXCEPTIONS.get(f"{backend}/{runtime}", {}) if runtime else {})}
