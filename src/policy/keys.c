@@ -139,7 +139,8 @@ const struct key policy_keys[KEY_COUNT_] = {
         "OCI runtime for levels that name none with `runtime`; where neither is given, the engine's own "
         "choice."},
     [KEY_DOCKER_READY] = {"ready", "docker", SCOPE_GROUP, TYPE_COUNT, "0", NULL, NULL, "containers", 0, 1024,
-        NULL, COMBINE_NONE, NULL, "Containers made ahead of need."},
+        NULL, COMBINE_NONE, NULL,
+        "Containers of each kind that wait made, in a process that keeps its sandbox open."},
     [KEY_DOCKER_CALL_TIMEOUT] = {"call_timeout", "docker", SCOPE_GROUP, TYPE_SECONDS, "30", NULL, NULL,
         "seconds", 0.1, 3600, NULL, COMBINE_NONE, NULL,
         "The longest that the engine, or the init in a container, may take for an answer. Builds and pulls "

@@ -388,7 +388,8 @@ static int fill_engine(struct resolution *res)
         if (!copy_text(res->policy, KEY_DOCKER_HOST, &spec->docker_host))
                 return error_oom(res->err);
         spec->docker_call_timeout = policy_top_value(res->policy, KEY_DOCKER_CALL_TIMEOUT)->number;
-        spec->docker_ready = (unsigned)policy_top_value(res->policy, KEY_DOCKER_READY)->number;
+        if (strcmp(spec->backend, "docker") == 0)
+                spec->ready = (unsigned)policy_top_value(res->policy, KEY_DOCKER_READY)->number;
         return 0;
 }
 

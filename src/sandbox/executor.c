@@ -473,7 +473,9 @@ static void run_container(struct run *run)
             result->container_id, sizeof result->container_id, "%s", ledger_entry_id(run->managed.entry));
         run_enter(run, PHASE_CREATING, SETUP_DEADLINE);
         run_tell_phase(run, "creating");
-        bool more = false;
+        if (run->managed.was_ready)
+                on_created(run, NULL);
+        bool more = run->managed.was_ready;
         while (run->phase != PHASE_GONE) {
                 if (wait_for_something(run, more))
                         more = take_events(run);

@@ -76,6 +76,7 @@ struct container {
         struct guest_evidence *guest_evidence;
         struct guest_sample sample;
         uint64_t started_at, sampled_at; /* 0: not yet */
+        bool ready;                      /* the init has locked itself down */
         bool told_created, told_gate, started, exited, output_ended, lost, destroying, removing, destroyed,
             killed;
         bool stream_ended[2], discarded[2];

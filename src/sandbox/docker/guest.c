@@ -18,6 +18,9 @@ static int on_ready(struct container *c, const struct received_frame *frame, str
         if (ready.version != GUEST_PROTOCOL_VERSION)
                 return -EBADMSG;
         c->evidence.degraded |= ready.degraded;
+        c->ready = true;
+        if (!c->input_begun)
+                container_set_timer(c, 0); /* nothing to do: it may wait for long */
         return 0;
 }
 
