@@ -3,7 +3,7 @@
 """
 Runs the black-box suites over the real program:
 
-    tests/run.py [--backend NAME] [--image NAME] [-j N] [-v] [--list] [FILTER...]
+    tests/run.py [--backend NAME] [--runtime NAME] [--image NAME] [-j N] [-v] [--list] [FILTER...]
 
 MAI_SANDBOX names the program (default: build/mai-sandbox). A FILTER is a part of a name, or a pattern with * and ?; a
 name is suite/file:case. One line a case; the last line is the count. Exit status 1 if anything failed.
@@ -29,7 +29,7 @@ sys.dont_write_bytecode = True
 
 from lib import sandbox as driver  # noqa: E402
 from lib.case import ROOT, Context, Failure, Skipped, shorten  # noqa: E402
-from lib.exceptions import EXCEPTIONS  # noqa: E402
+from lib.exceptions import exceptions_for  # noqa: E402
 
 # Time limits of cases are for the native backend; an engine takes a hundred times as long to make a container.
 PATIENCE = {"native": 1, "docker": 5}
@@ -166,7 +166,7 @@ def run_queue(queue, running, jobs, options, counts):
         while queue or running:
             while queue and len(running) < jobs:
                 case = queue.pop(0)
-                reason = EXCEPTIONS.get(options.backend, {}).get(case.name)
+                reason = exceptions_for(options.backend, options.runtime).get(case.name)
                 if reason:
                     counts["skipped"] += 1
                     outcome = {"status": "skipped", "text": reason, "seconds": 0, "tries": [],
@@ -202,12 +202,14 @@ def main():
     parser.add_argument("filters", nargs="*", metavar="FILTER")
     parser.add_argument("--backend", default="native")
     parser.add_argument("--image", help="run in this image of the backend, and not in the host's own tree")
+    parser.add_argument("--runtime", default="", help="OCI runtime of the engine, such as runsc")
     parser.add_argument("--list", action="store_true", help="print the names and stop")
     parser.add_argument("-j", dest="jobs", type=int, default=min(4, len(os.sched_getaffinity(0))))
     parser.add_argument("-v", "--verbose", action="store_true")
     options = parser.parse_args()
     cases = [case for case in discover() if wanted(case.name, options.filters)]
-    unknown = unknown_exceptions(EXCEPTIONS.get(options.backend, {}))
+    os.environ["MAI_SANDBOX_TEST_RUNTIME"] = options.runtime
+    unknown = unknown_exceptions(exceptions_for(options.backend, options.runtime))
     if unknown:
         sys.exit(f"tests/lib/exceptions.py names cases that do not exist: {', '.join(sorted(unknown))}")
     if options.list:

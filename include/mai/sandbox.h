@@ -62,7 +62,7 @@ MAI_PUBLIC mai_request *mai_request_free(mai_request *request);
 
 /*
  * An option by name, its value in the syntax of the policy file: "trust_level", "backend", "image",
- * "timeout", "mem_limit", "cpu_count", "pids_limit", "cpu_time", "disk_limit", "inode_limit",
+ * "runtime", "timeout", "mem_limit", "cpu_count", "pids_limit", "cpu_time", "disk_limit", "inode_limit",
  * "output_limit", "open_files", "network_mode", "whitelist" (the name of an entry; may be given several
  * times, then those alone can be reached), "allow_degraded" (may be given several times). Values may only
  * tighten the policy; that is checked by mai_run().

@@ -43,6 +43,7 @@ enum request_option {
         OPTION_TRUST_LEVEL,
         OPTION_BACKEND,
         OPTION_IMAGE,
+        OPTION_RUNTIME,
         OPTION_TIMEOUT,
         OPTION_MEM_LIMIT,
         OPTION_CPU_COUNT,

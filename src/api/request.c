@@ -18,6 +18,7 @@ static const struct {
     [OPTION_TRUST_LEVEL] = {"trust_level", offsetof(struct policy_request, trust_level)},
     [OPTION_BACKEND] = {"backend", offsetof(struct policy_request, backend)},
     [OPTION_IMAGE] = {"image", offsetof(struct policy_request, image)},
+    [OPTION_RUNTIME] = {"runtime", offsetof(struct policy_request, runtime)},
     [OPTION_TIMEOUT] = {"timeout", offsetof(struct policy_request, timeout)},
     [OPTION_MEM_LIMIT] = {"mem_limit", offsetof(struct policy_request, mem_limit)},
     [OPTION_CPU_COUNT] = {"cpu_count", offsetof(struct policy_request, cpu_count)},

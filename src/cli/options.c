@@ -15,6 +15,8 @@ const struct option_spec cli_options[] = {
     {"--backend", "NAME", SETTING, VALUE_TEXT, "backend", FOR_RUN | FOR_IMAGE_PULL,
         "isolation backend, e.g. native"},
     {"--image", "NAME", SETTING, VALUE_TEXT, "image", FOR_RUN, "file tree to run in, e.g. host"},
+    {"--runtime", "NAME", SETTING, VALUE_TEXT, "runtime", FOR_RUN,
+        "OCI runtime of the docker backend, e.g. runsc"},
     {"--timeout", "SECONDS", SETTING, VALUE_SECONDS, "timeout", FOR_RUN, "wall-clock limit"},
     {"--memory", "SIZE", SETTING, VALUE_SIZE_OR_SHARE, "mem_limit", FOR_RUN,
         "memory limit, e.g. 256m or 10%"},

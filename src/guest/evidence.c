@@ -8,8 +8,10 @@
 #include <linux/magic.h>
 #include <sched.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/utsname.h>
 #include <sys/vfs.h>
 
 /* ---- /proc/PID/status ---- */
@@ -117,6 +119,30 @@ static void read_status(int proc, struct guest_evidence *evidence)
                 evidence->cpus_allowed = ask_cpus(evidence->pid);
 }
 
+/*
+ * Not every kernel says all of it (gVisor's, and Linux before 5.9). What the init has, the program's process
+ * has inherited, and none of it can be given back.
+ */
+static void fill_in_status(const struct evidence_known *known, struct guest_evidence *evidence)
+{
+        if (evidence->no_new_privs == GUEST_UNKNOWN) {
+                int mine = prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0);
+                evidence->no_new_privs = mine < 0 ? GUEST_UNKNOWN : (uint32_t)mine;
+        }
+        if (evidence->seccomp_filters == GUEST_UNKNOWN && evidence->seccomp_mode == 2)
+                evidence->seccomp_filters = 1; /* at least */
+        if (evidence->cap_ambient == UINT64_MAX && known->no_ambient)
+                evidence->cap_ambient = 0;
+}
+
+static void read_release(struct guest_evidence *evidence)
+{
+        struct utsname name;
+        if (uname(&name) == 0)
+                (void)snprintf(evidence->kernel_release, sizeof evidence->kernel_release, "%.*s",
+                    (int)GUEST_RELEASE_SIZE - 1, name.release);
+}
+
 /* ---- Other files of /proc ---- */
 
 /* The first line of an id map, and how many lines there are. */
@@ -151,10 +177,22 @@ static uint64_t hard_limit(const char *text, const char *name)
                                                    : UINT64_MAX; /* unlimited, or not said */
 }
 
+static uint64_t own_hard_limit(int resource)
+{
+        struct rlimit limit;
+        return getrlimit(resource, &limit) == 0 && limit.rlim_max != RLIM_INFINITY ? limit.rlim_max
+                                                                                   : UINT64_MAX;
+}
+
 static void read_limits(int proc, struct guest_evidence *evidence)
 {
         char text[4096] = "";
-        (void)fd_read_small(proc, "limits", text, sizeof text);
+        if (fd_read_small(proc, "limits", text, sizeof text) <= 0) {
+                /* No such file: what we have, the program's process has inherited. */
+                evidence->open_files = own_hard_limit(RLIMIT_NOFILE);
+                evidence->core_limit = own_hard_limit(RLIMIT_CORE);
+                return;
+        }
         evidence->open_files = hard_limit(text, "Max open files");
         evidence->core_limit = hard_limit(text, "Max core file size");
 }
@@ -203,6 +241,34 @@ static void read_interfaces(struct guest_evidence *evidence)
 }
 
 /* ---- Mounts ---- */
+
+/* Does the mount table say that what is mounted on `path` is read-only? Not every kernel's statfs(2) does.
+ */
+static bool listed_read_only(const char *path)
+{
+        _cleanup_(closep) int fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
+        _cleanup_(freep) char *text = NULL;
+        size_t size;
+        bool read_only = false; /* of the last one mounted there, which is the one on top */
+        if (fd < 0 || fd_read_whole(fd, 256U << 10, &text, &size) < 0)
+                return false;
+        for (const char *line = text; *line;) {
+                const char *end = strchrnul(line, '\n');
+                /* "ID PARENT DEVICE ROOT POINT OPTIONS ..." */
+                const char *at = line;
+                for (int field = 0; at && field < 4; field++) {
+                        at = memchr(at, ' ', (size_t)(end - at));
+                        at = at ? at + 1 : NULL;
+                }
+                size_t length = strlen(path);
+                if (at && (size_t)(end - at) > length + 3 && memcmp(at, path, length) == 0 &&
+                    at[length] == ' ')
+                        read_only = memcmp(at + length + 1, "ro", 2) == 0 &&
+                                    (at[length + 3] == ' ' || at[length + 3] == ',');
+                line = *end ? end + 1 : end;
+        }
+        return read_only;
+}
 
 static uint32_t mount_flags(const char *path, struct statvfs *ret)
 {
@@ -273,18 +339,20 @@ static void read_cgroup(const struct cgroup_view *view, struct guest_evidence *e
         }
 }
 
-void evidence_read(pid_t pid, int landlock_abi, const char *const *writable,
+void evidence_read(pid_t pid, const struct evidence_known *known, const char *const *writable,
     const struct cgroup_view *cgroup, struct guest_evidence *ret)
 {
         memset(ret, 0, sizeof *ret); /* padding too: it travels */
         ret->pid = (int32_t)pid;
-        ret->landlock_abi = landlock_abi;
+        ret->landlock_abi = known->landlock_abi;
         ret->dumpable = (uint32_t)prctl(PR_GET_DUMPABLE, 0, 0, 0, 0);
 
         char path[32];
         (void)snprintf(path, sizeof path, "/proc/%d", (int)pid);
         _cleanup_(closep) int proc = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        read_release(ret);
         read_status(proc, ret);
+        fill_in_status(known, ret);
         read_limits(proc, ret);
         read_map(proc, "uid_map", ret->uid_map, &ret->uid_map_lines);
         read_map(proc, "gid_map", ret->gid_map, &ret->gid_map_lines);
@@ -294,6 +362,8 @@ void evidence_read(pid_t pid, int landlock_abi, const char *const *writable,
 
         struct statvfs root;
         ret->root_flags = mount_flags("/", &root);
+        if (listed_read_only("/"))
+                ret->root_flags |= GUEST_MOUNT_READ_ONLY;
         for (; writable[ret->mount_count] && ret->mount_count < GUEST_WRITABLE_MAX; ret->mount_count++)
                 read_mount(writable[ret->mount_count], &ret->mounts[ret->mount_count]);
 }

@@ -132,7 +132,8 @@ static int drop_groups(
  * Capabilities. The bounding and ambient sets go first, while CAP_SETPCAP is still there; then the rest. Our
  * user namespace does not map uid 0, so no later execve could bring any back.
  */
-static int drop_capabilities(const struct lockdown_config *config, struct setup_failure *failure)
+static int drop_capabilities(
+    const struct lockdown_config *config, struct lockdown_state *state, struct setup_failure *failure)
 {
         if (!DEFENCE("caps"))
                 return 0;
@@ -150,8 +151,8 @@ static int drop_capabilities(const struct lockdown_config *config, struct setup_
                         return failure_set(
                             failure, error, "cap_drop", NULL, "dropping capability %d for good", cap);
         }
-        (void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0,
-            0); /* absent on old kernels, then there are none */
+        /* Absent on kernels that have none. */
+        state->no_ambient = prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0 && errno == EINVAL;
 
         struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
         struct __user_cap_data_struct data[2] = {};
@@ -251,7 +252,7 @@ int lockdown(const struct lockdown_config *config, struct lockdown_state *ret, s
         if (r < 0)
                 return r;
         /* The uid was changed when the maps were written (files could not be made otherwise). */
-        r = drop_capabilities(config, failure);
+        r = drop_capabilities(config, &state, failure);
         if (r < 0)
                 return r;
         /* Not dumpable: /proc/PID/{mem,fd,environ} of the init stay closed to the program, which has the

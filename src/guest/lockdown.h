@@ -27,6 +27,7 @@ struct lockdown_state {
         int listener;      /* seccomp notifications, or -1 */
         int landlock_abi;  /* 0: not in force */
         unsigned degraded; /* bits of enum enforcement (policy/spec.h) */
+        bool no_ambient;   /* the kernel knows of no ambient capabilities */
 };
 
 int lockdown(

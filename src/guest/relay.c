@@ -36,7 +36,9 @@ static int on_announced(struct relay *relay)
         if (r < 0)
                 return r;
         struct guest_evidence evidence;
-        evidence_read(message.pid, relay->landlock_abi, relay->writable, &relay->sampler.cgroup, &evidence);
+        const struct evidence_known known = {
+            .landlock_abi = relay->landlock_abi, .no_ambient = relay->no_ambient};
+        evidence_read(message.pid, &known, relay->writable, &relay->sampler.cgroup, &evidence);
         return link_send(link, GUEST_EVIDENCE, &evidence, sizeof evidence, NULL, 0);
 }
 
@@ -104,6 +106,7 @@ static void locked_down(void *state, const struct lockdown_state *lockdown)
 {
         struct relay *relay = state;
         relay->landlock_abi = lockdown->landlock_abi;
+        relay->no_ambient = lockdown->no_ambient;
 }
 
 static int tell(void *state, enum init_moment moment)

@@ -15,6 +15,7 @@ struct relay {
         uint64_t next_sample; /* 0: not running */
         int announced; /* where the program's process says that it is at the gate; -1: has, or not yet */
         int landlock_abi;
+        bool no_ambient;
         struct init_extension extension;
 };
 

@@ -140,7 +140,8 @@ static void read_disks(const char *const *writable, struct guest_sample *sample)
                 uint64_t used = ((uint64_t)fs.f_blocks - (uint64_t)fs.f_bfree) * block;
                 sample->disk_bytes = count == 1 ? used : sample->disk_bytes + used;
                 sample->disk_free_bytes = MIN(sample->disk_free_bytes, (uint64_t)fs.f_bfree * block);
-                sample->inodes_free = MIN(sample->inodes_free, (uint64_t)fs.f_ffree);
+                if (fs.f_files > 0) /* else it has no limit on files */
+                        sample->inodes_free = MIN(sample->inodes_free, (uint64_t)fs.f_ffree);
         }
 }
 

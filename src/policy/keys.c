@@ -85,6 +85,13 @@ const struct key policy_keys[KEY_COUNT_] = {
         COMBINE_ONE_OF, NULL, "What isolates: `native` or `docker`."},
     [KEY_BACKENDS] = {"backends", "", SCOPE_LEVEL, TYPE_WORD_LIST, "", NULL, NULL, NULL, 0, 0, backends,
         COMBINE_NONE, NULL, "Backends that a request may choose besides `backend`."},
+    [KEY_RUNTIME] = {"runtime", "", SCOPE_LEVEL, TYPE_NAME, NULL, NULL, NULL, NULL, 0, 0, NULL,
+        COMBINE_ONE_OF, NULL,
+        "OCI runtime of the Docker backend, such as `runsc`; where it is not given, `docker.runtime` "
+        "counts. "
+        "A level that names one is not run natively."},
+    [KEY_RUNTIMES] = {"runtimes", "", SCOPE_LEVEL, TYPE_NAME_LIST, "", NULL, NULL, NULL, 0, 0, NULL,
+        COMBINE_NONE, NULL, "Runtimes that a request may choose besides `runtime`."},
     [KEY_ENV] = {"env", "", SCOPE_LEVEL, TYPE_ENV, "", NULL, NULL, NULL, 0, 0, NULL, COMBINE_MERGE, NULL,
         "Environment variables: a mapping, or a list of `NAME=VALUE`. A request may set these and others."},
 
@@ -130,9 +137,11 @@ const struct key policy_keys[KEY_COUNT_] = {
         "counts."},
     [KEY_DOCKER_RUNTIME] = {"runtime", "docker", SCOPE_GROUP, TYPE_NAME, NULL, NULL, NULL, NULL, 0, 0, NULL,
         COMBINE_NONE, NULL,
-        "OCI runtime that the engine shall use, such as `runsc`; else the engine's own choice."},
+        "OCI runtime for levels that name none with `runtime`; where neither is given, the engine's own "
+        "choice."},
     [KEY_DOCKER_READY] = {"ready", "docker", SCOPE_GROUP, TYPE_COUNT, "0", NULL, NULL, "containers", 0, 1024,
-        NULL, COMBINE_NONE, NULL, "Containers made ahead of need."},
+        NULL, COMBINE_NONE, NULL,
+        "Containers of each kind that wait made, in a process that keeps its sandbox open."},
     [KEY_DOCKER_CALL_TIMEOUT] = {"call_timeout", "docker", SCOPE_GROUP, TYPE_SECONDS, "30", NULL, NULL,
         "seconds", 0.1, 3600, NULL, COMBINE_NONE, NULL,
         "The longest that the engine, or the init in a container, may take for an answer. Builds and pulls "

@@ -33,6 +33,8 @@ enum policy_key {
         KEY_IMAGES,
         KEY_BACKEND,
         KEY_BACKENDS,
+        KEY_RUNTIME,
+        KEY_RUNTIMES,
         KEY_ENV,
         /* Groups. */
         KEY_TRUST_LEVELS,

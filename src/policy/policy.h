@@ -39,6 +39,7 @@ struct policy_request {
         const char *trust_level;
         const char *backend;
         const char *image;
+        const char *runtime;
         const char *timeout;   /* seconds */
         const char *mem_limit; /* size or "N%" */
         const char *cpu_count;

@@ -199,24 +199,58 @@ static int choose_backend(struct resolution *res)
         return refuse_choice(res, KEY_BACKEND, KEY_BACKENDS, asked, &names);
 }
 
-static int choose_image(struct resolution *res)
+/*
+ * A name that the policy gives (`own`; NULL: none) or, if it is in the policy's list, the request. *ret is a
+ * copy, NULL where there is none.
+ */
+static int choose_name(struct resolution *res, enum policy_key key, enum policy_key list_key,
+    const char *own, const char *asked, char **ret)
 {
-        const char *own = policy_level_value(res->policy, res->level, KEY_IMAGE, NULL)->text;
-        const struct policy_value *list = policy_level_value(res->policy, res->level, KEY_IMAGES, NULL);
-        const char *asked = res->request->image ? res->request->image : own;
-        bool allowed = strcmp(asked, own) == 0;
+        const struct policy_value *list = policy_level_value(res->policy, res->level, list_key, NULL);
         _cleanup_(strbuf_clear) struct strbuf names = STRBUF_INIT(POLICY_SIZE_MAX);
-        int r = strbuf_append_text(&names, own);
+        asked = asked ? asked : own;
+        if (!asked)
+                return 0;
+        bool allowed = own && strcmp(asked, own) == 0;
+        int r = own ? strbuf_append_text(&names, own) : 0;
         for (size_t i = 0; r == 0 && i < list->item_count; i++) {
                 allowed |= strcmp(asked, list->items[i]) == 0;
-                r = strbuf_appendf(&names, ", %s", list->items[i]);
+                r = strbuf_appendf(&names, "%s%s", names.size > 0 ? ", " : "", list->items[i]);
         }
+        if (r == 0 && names.size == 0)
+                r = strbuf_append_text(&names, "none");
         if (r < 0)
                 return error_oom(res->err);
         if (!allowed)
-                return refuse_choice(res, KEY_IMAGE, KEY_IMAGES, asked, &names);
-        res->spec->image = strdup(asked);
-        return res->spec->image ? 0 : error_oom(res->err);
+                return refuse_choice(res, key, list_key, asked, &names);
+        *ret = strdup(asked);
+        return *ret ? 0 : error_oom(res->err);
+}
+
+static int choose_image(struct resolution *res)
+{
+        const char *own = policy_level_value(res->policy, res->level, KEY_IMAGE, NULL)->text;
+        return choose_name(res, KEY_IMAGE, KEY_IMAGES, own, res->request->image, &res->spec->image);
+}
+
+/* The level's own word goes before the engine's group. */
+static int choose_runtime(struct resolution *res)
+{
+        const char *level = policy_level_value(res->policy, res->level, KEY_RUNTIME, NULL)->text;
+        const char *engine = policy_top_value(res->policy, KEY_DOCKER_RUNTIME)->text;
+        const char *asked = res->request->runtime;
+        bool docker = strcmp(res->spec->backend, "docker") == 0;
+        level = level && level[0] ? level : NULL;
+        engine = engine && engine[0] ? engine : NULL;
+        if (!docker && (level || asked))
+                /* Whoever names a second kernel must not get the first one. */
+                return error_set(res->err, ERROR_REFUSED, 0, "choose backend: docker, or name no runtime",
+                    "runtime: \"%s\" was asked for, which the %s backend can't use", asked ? asked : level,
+                    res->spec->backend);
+        if (!docker)
+                return 0;
+        return choose_name(
+            res, KEY_RUNTIME, KEY_RUNTIMES, level ? level : engine, asked, &res->spec->docker_runtime);
 }
 
 /* Sets "NAME=VALUE", over an earlier one of that name. */
@@ -355,10 +389,11 @@ static bool copy_text(const struct policy *policy, enum policy_key key, char **r
 static int fill_engine(struct resolution *res)
 {
         struct container_spec *spec = res->spec;
-        if (!copy_text(res->policy, KEY_DOCKER_HOST, &spec->docker_host) ||
-            !copy_text(res->policy, KEY_DOCKER_RUNTIME, &spec->docker_runtime))
+        if (!copy_text(res->policy, KEY_DOCKER_HOST, &spec->docker_host))
                 return error_oom(res->err);
         spec->docker_call_timeout = policy_top_value(res->policy, KEY_DOCKER_CALL_TIMEOUT)->number;
+        if (strcmp(spec->backend, "docker") == 0)
+                spec->ready = (unsigned)policy_top_value(res->policy, KEY_DOCKER_READY)->number;
         return 0;
 }
 
@@ -393,7 +428,7 @@ int policy_resolve(const struct policy *policy, const struct policy_request *req
         policy_level_limits(policy, res.level, &res.host, res.limits);
 
         static int (*const steps[])(struct resolution * res) = {request_limits, choose_backend, choose_image,
-            merge_environment, allow_degraded, fill_identity, fill_engine, choose_network};
+            choose_runtime, merge_environment, allow_degraded, fill_identity, fill_engine, choose_network};
         for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
                 r = steps[i](&res);
                 if (r < 0)

@@ -68,8 +68,10 @@ struct container_spec {
         uint32_t host_uid_base; /* native.uid_base: slot n of the ledger runs as host uid base + n */
 
         char *docker_host;          /* docker.host: where the engine listens; NULL: its usual place */
-        char *docker_runtime;       /* docker.runtime; NULL: the engine's own choice */
+        char *docker_runtime;       /* OCI runtime; NULL: the engine's own choice */
         double docker_call_timeout; /* docker.call_timeout: seconds */
+
+        unsigned ready; /* docker.ready: containers of this kind that wait made; 0 on other backends */
 
         unsigned degraded_allowed; /* 1U << enum enforcement */
         char **unsafe; /* weakenings in force, e.g. "read_only: false"; NULL-terminated; empty normally */
@@ -86,3 +88,11 @@ struct container_spec {
 };
 
 void container_spec_clear(struct container_spec *spec);
+
+/*
+ * The kind of a container: all that it is made of, without what only a run in it needs (environment, times,
+ * output, its share of the host). A copy of that (0 or -ENOMEM; clear *ret anyway), and whether two are the
+ * same.
+ */
+int container_spec_copy_kind(struct container_spec *ret, const struct container_spec *spec);
+bool container_spec_same_kind(const struct container_spec *a, const struct container_spec *b);

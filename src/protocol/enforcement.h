@@ -13,5 +13,6 @@ enum enforcement {
         ENFORCE_GROUPS,   /* supplementary groups that can't be dropped */
         ENFORCE_UID,      /* no uid range: all runs of this user share the caller's uid on the host */
         ENFORCE_PROC,     /* /proc can't be masked */
+        ENFORCE_INODES,   /* the number of files can't be limited */
         ENFORCEMENT_COUNT_,
 };

@@ -267,10 +267,12 @@ struct guest_mount {
 #define GUEST_INTERFACES_MAX 8U
 #define GUEST_INTERFACE_SIZE 16U
 #define GUEST_UNKNOWN UINT32_MAX /* in 32-bit members: the kernel does not say */
+#define GUEST_RELEASE_SIZE 64U
 
 /*
  * Read by the init from the kernel while the program's process waits at the gate. The word of the guest:
- * what the supervisor can learn from outside too, it must compare.
+ * what the supervisor can learn from outside too, it must compare. Where a kernel's files do not say what
+ * the program's process has inherited from the init, the init says what it has itself.
  */
 struct guest_evidence {
         int32_t pid;                     /* of the program's process, in the container's pid namespace */
@@ -297,4 +299,5 @@ struct guest_evidence {
         uint32_t mount_count;
         char interfaces[GUEST_INTERFACES_MAX][GUEST_INTERFACE_SIZE]; /* names of the first ones */
         struct guest_mount mounts[GUEST_WRITABLE_MAX]; /* the configured writable paths, in their order */
+        char kernel_release[GUEST_RELEASE_SIZE];       /* of the kernel that the container runs on */
 };

@@ -125,6 +125,9 @@ struct container_ops {
         int (*create)(struct backend *backend, const struct container_spec *spec, const char *id,
             unsigned slot, struct container **ret, struct error *err);
 
+        /* Is it made, so that nothing more happens before execute()? NULL: as soon as CREATED was told. */
+        bool (*waits)(const struct container *container);
+
         int (*fd)(const struct container *container); /* poll for reading */
         int (*next)(struct container *container, struct container_event *ret_event, struct error *err);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sandbox/container_manager_internal.h"
 
+#include "sandbox/ready.h"
 #include "util/strbuf.h"
 
 /* Every backend that the project knows of; a build may lack some of them. */
@@ -15,6 +16,8 @@ struct container_manager {
         struct ledger *ledger; /* NULL until the first use: `open` comes before the policy is read, and never
                                   fails on it */
         struct opened_backend backends[ARRAY_SIZE(backend_names)];
+        struct ready_pool *pool; /* NULL: nobody has wanted any yet */
+        const struct opened_backend *pool_backend;
 };
 
 /* Finds a backend and opens it if it is not yet. */
@@ -87,6 +90,7 @@ struct container_manager *container_manager_close(struct container_manager *mana
 {
         if (!manager)
                 return NULL;
+        manager->pool = ready_close(manager->pool); /* before the backend that its containers are of */
         for (size_t i = 0; i < ARRAY_SIZE(manager->backends); i++)
                 if (manager->backends[i].ops)
                         (void)manager->backends[i].ops->close(manager->backends[i].backend);
@@ -105,6 +109,37 @@ static int clean_quietly(const struct ledger_record *record, void *user)
         if (!opened)
                 return -ENOENT;
         return opened->ops->prune(opened->backend, record->id, record->slot, NULL);
+}
+
+/*
+ * A container that has been waiting for such a run. One will be made in its place, or, if this is the first
+ * run of its kind, so many as the policy wants. What goes wrong there goes wrong again, and is told, when
+ * the run makes its container itself.
+ */
+static bool take_ready(struct container_manager *manager, const struct opened_backend *opened,
+    const struct container_spec *spec, struct ledger_entry *share, struct managed_container *ret)
+{
+        if (spec->ready == 0)
+                return false;
+        struct ledger *ledger = NULL;
+        if (!manager->pool && ledger_open(&ledger, NULL) == 0 &&
+            ready_open(opened->ops->container, opened->backend, ledger, &manager->pool, NULL) == 0)
+                manager->pool_backend = opened;
+        if (!manager->pool || manager->pool_backend != opened)
+                return false;
+        struct ready_container taken;
+        ready_want(manager->pool, spec);
+        bool found = ready_take(manager->pool, spec, &taken);
+        if (found)
+                *ret = (struct managed_container){
+                    .ops = opened->ops->container,
+                    .container = taken.container,
+                    .entry = taken.entry,
+                    .was_ready = true,
+                    .share = share,
+                    .kind = taken.spec,
+                };
+        return found;
 }
 
 int container_manager_create(struct container_manager *manager, const struct container_spec *spec,
@@ -138,6 +173,10 @@ int container_manager_create(struct container_manager *manager, const struct con
          */
         if (ledger_saw_dead(manager->ledger))
                 (void)ledger_each_dead(manager->ledger, clean_quietly, manager, NULL, NULL);
+        if (ret_waited)
+                *ret_waited = ledger_entry_waited(entry);
+        if (take_ready(manager, opened, spec, entry, ret))
+                return 0;
         struct container *container = NULL;
         status = opened->ops->container->create(
             opened->backend, spec, ledger_entry_id(entry), ledger_entry_slot(entry), &container, err);
@@ -145,11 +184,14 @@ int container_manager_create(struct container_manager *manager, const struct con
                 (void)ledger_release(entry);
                 return status;
         }
-        if (ret_waited)
-                *ret_waited = ledger_entry_waited(entry);
         *ret = (struct managed_container){
             .ops = opened->ops->container, .container = container, .entry = entry};
         return 0;
+}
+
+unsigned container_manager_ready(struct container_manager *manager)
+{
+        return manager->pool ? ready_count(manager->pool, NULL) : 0;
 }
 
 void container_manager_release(
@@ -165,6 +207,11 @@ void container_manager_release(
                 (void)managed->ops->free(managed->container);
         if (!complete)
                 (void)ledger_abandon(managed->entry);
+        if (managed->share)
+                (void)ledger_release(managed->share); /* nothing was made in its name */
+        (void)ready_spec_free(managed->kind);
+        if (manager->pool)
+                ready_go_on(manager->pool);
         *managed = (struct managed_container){};
 }
 

@@ -14,7 +14,12 @@ struct container_manager;
 struct managed_container {
         const struct container_ops *ops;
         struct container *container;
-        struct ledger_entry *entry;
+        struct ledger_entry *entry; /* of the container */
+        /* Where it had been made ahead of need: CREATED was told; the run's own share; what it was made by.
+         */
+        bool was_ready;
+        struct ledger_entry *share;
+        struct container_spec *kind;
 };
 
 /*
@@ -30,6 +35,9 @@ struct container_manager *container_manager_close(struct container_manager *mana
  */
 int container_manager_create(struct container_manager *manager, const struct container_spec *spec,
     int cancel_fd, struct managed_container *ret, double *ret_waited, struct error *err);
+
+/* How many containers wait that were made ahead of need (docker.ready). */
+unsigned container_manager_ready(struct container_manager *manager);
 
 /* After DESTROYED (complete) or a failure: forgets it, and frees the container. */
 void container_manager_release(

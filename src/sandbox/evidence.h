@@ -49,6 +49,11 @@ struct evidence {
          * user is then not the policy's but one of the range at host_uid_base, which nobody else has.
          */
         bool host_user_namespace;
+        /*
+         * The container runs on a kernel of its own (gVisor, a virtual machine). Namespaces and ids inside
+         * are that kernel's; host_uid is who runs it on the host, UINT32_MAX where nobody could look.
+         */
+        bool own_kernel;
         char runtime_name[32], runtime_version[32]; /* what built it; "": not known */
         char image_digest[80];                      /* "": it has none */
         const char *network;                        /* "none" */

@@ -485,7 +485,9 @@ static void run_container(struct run *run)
         run_enter(run, PHASE_CREATING, SETUP_DEADLINE);
         run_tell_phase(run, "creating");
         run_network_start(run);
-        bool more = false;
+        if (run->managed.was_ready)
+                on_created(run, NULL);
+        bool more = run->managed.was_ready;
         while (run->phase != PHASE_GONE) {
                 if (wait_for_something(run, more))
                         more = take_events(run);

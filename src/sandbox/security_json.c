@@ -128,7 +128,8 @@ static void put_evidence(struct json_builder *builder, json_t *security, const s
 {
         json_put(builder, security, "uid", json_integer(evidence->uid));
         json_put(builder, security, "gid", json_integer(evidence->gid));
-        json_put(builder, security, "host_uid", json_integer(evidence->host_uid));
+        json_put(builder, security, "host_uid",
+            evidence->host_uid == UINT32_MAX ? json_null() : json_integer(evidence->host_uid));
         json_t *groups = json_array();
         for (unsigned i = 0; i < MIN(evidence->group_count, (unsigned)ARRAY_SIZE(evidence->groups)); i++)
                 json_add(builder, groups, json_integer(evidence->groups[i]));

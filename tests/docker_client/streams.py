@@ -146,9 +146,10 @@ def lying_init(t):
         "no Landlock": patched(4, "<i", 0), "an unreadable namespace": patched(namespaces + 8, "<Q", 0),
         "many CPUs": patched(namespaces + 56, "<I", 64), "a writable root": patched(root, "<I", 0),
         "open files": patched(limits, "<Q", 1 << 20), "core dumps": patched(limits + 8, "<Q", 1 << 20),
-        "no control group": patched(limits + 16, "<I", 0), "a writable one": patched(limits + 20, "<I", 1),
+        "a writable control group": patched(limits + 20, "<I", 1),
         "more memory": patched(limits + 24, "<Q", 1 << 40), "swap": patched(limits + 32, "<Q", 1 << 30),
         "more processes": patched(limits + 40, "<Q", 1 << 20), "more CPU": patched(limits + 48, "<Q", 1 << 40),
         "an interface": patched(limits + 64, "<I", 2), "other paths": patched(limits + 68, "<I", 3),
         "a strange interface": patched(limits + 72, "<4s", b"eth\x1b"),
     }, codes=("security_mismatch",))
+    each(t, {"no control group": patched(limits + 16, "<I", 0)}, codes=("not_enforceable",), words="pids_limit")

@@ -3,7 +3,15 @@
 The one list of named exceptions: where a backend is known to differ from what a case demands, and why that is right. An
 entry is backend -> {"suite/file:case": reason}, for a case that is left out (counted as skipped, with the reason), or
 {"suite/file:case#part": reason}, for the part of it that asks t.holds("part"); the rest of that case holds.
+What stands under "docker/RUNTIME" comes on top for that OCI runtime.
 """
+
+# What a runtime can't enforce, by the words of --allow-degraded, which every run over it is given. That it refuses to run
+# without them is a case of its own (engines/runtimes).
+DEGRADED = {
+    # gVisor's kernel has no Landlock and no inode limits; with --ignore-cgroups nothing holds memory and processes.
+    "runsc": ("cgroup", "landlock", "inodes"),
+}
 
 NO_USER_NAMESPACE = "an engine without remapping gives containers no user namespace; ids are the host's, of a free range"
 THREE_DISKS = "no engine mounts one tmpfs in three places: each has disk_limit, mem_limit bounds their sum"
@@ -38,3 +46,8 @@ EXCEPTIONS = {
         "gateway/inside:secrets_stay_outside": NO_TUNNEL,
     },
 }
+
+
+def exceptions_for(backend, runtime):
+    """{case: reason} for this backend, and for the OCI runtime under it ("": the engine's own choice)."""
+    return {**EXCEPTIONS.get(backend, {}), **(EXCEPTIONS.get(f"{backend}/{runtime}", {}) if runtime else {})}

@@ -124,4 +124,6 @@ class Guest:
         limits = struct.pack("<2I2Q2I2QQ2Q2I", cpus, 1, open_files, 1, 2, 0, host["Memory"], 0, host["PidsLimit"],
                              quota, 100000, 1, len(mounts))
         interfaces = struct.pack("<16s", b"lo").ljust(128, b"\0")
-        return head + rights + limits + interfaces + b"".join(mounts).ljust(16 * 104, b"\0")
+        # Not this machine's: so the engine is asked which kernel it runs, and says this one.
+        release = b"6.1.0-28-amd64".ljust(64, b"\0")
+        return head + rights + limits + interfaces + b"".join(mounts).ljust(16 * 104, b"\0") + release

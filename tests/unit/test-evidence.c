@@ -115,6 +115,7 @@ static void what_is_waived_must_be_reported_too(void **state)
             {ENFORCE_CPUSET, FAULT("cpu_count", cpus_allowed, 16)},
             {ENFORCE_LANDLOCK, FAULT("landlock", landlock_abi, 0)},
             {ENFORCE_GROUPS, FAULT("user", group_count, 3)},
+            {ENFORCE_INODES, FAULT("inode_limit", disk_inodes, 0)},
         };
         for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
                 struct evidence evidence;
@@ -148,6 +149,37 @@ static void what_the_policy_weakens_is_not_missed(void **state)
         assert_true(evidence_check(&evidence, &spec, NULL) < 0);
 }
 
+/* Another kernel's namespaces are not compared with ours; who runs it here still counts, and all the rest.
+ */
+static void a_kernel_of_its_own(void **state)
+{
+        _cleanup_(container_spec_clear) struct container_spec spec = fake_spec();
+        struct evidence good;
+        fake_evidence(&spec, &good);
+        good.own_kernel = true;
+        good.uid = good.gid = spec.host_uid_base + 3;
+        good.host_uid = good.host_gid = 65534;
+        memset(good.namespaces, 0, sizeof good.namespaces);
+        good.namespaces[NAMESPACE_PID] = good.host_namespaces[NAMESPACE_PID];
+        assert_int_equal(evidence_check(&good, &spec, NULL), 0);
+        good.host_uid = good.host_gid = UINT32_MAX; /* nobody could look */
+        assert_int_equal(evidence_check(&good, &spec, NULL), 0);
+
+        static const struct fault own[] = {FAULT("user", uid, 0), FAULT("user", uid, 1000),
+            FAULT("user", gid, 0), FAULT("user", host_uid, 0), FAULT("cap_drop", cap_bounding, 1),
+            FAULT("security_opt", no_new_privs, 0), FAULT("security_opt", seccomp_mode, 0),
+            FAULT("landlock", landlock_abi, 0), FAULT("read_only", read_only_root, 0),
+            FAULT("network_mode", network, 0), FAULT("mem_limit", cgroup_version, 0),
+            FAULT("inode_limit", disk_inodes, 0)};
+        for (size_t i = 0; i < ARRAY_SIZE(own); i++) {
+                struct evidence evidence = good;
+                memcpy((char *)&evidence + own[i].offset, &own[i].value, own[i].size);
+                _cleanup_(error_clear) struct error err = {};
+                assert_true(evidence_check(&evidence, &spec, &err) < 0);
+                assert_int_equal(strncmp(err.message, own[i].setting, strlen(own[i].setting)), 0);
+        }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -155,6 +187,7 @@ int main(void)
             cmocka_unit_test(every_fault_is_noticed),
             cmocka_unit_test(what_is_waived_must_be_reported_too),
             cmocka_unit_test(what_the_policy_weakens_is_not_missed),
+            cmocka_unit_test(a_kernel_of_its_own),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -409,7 +409,9 @@ class GuestInit(unittest.TestCase):
         path, flags, uid, gid, mode, _, size, inodes = struct.unpack_from("<64sIIIIQQQ", data, at)
         self.assertEqual((path.rstrip(b"\0"), flags, uid, gid, mode), (b"/sandbox", 2 | 4 | 64, UID, UID, 0o700))
         self.assertEqual((size, inodes), (32 << 20, 1000))
-        self.assertEqual(at + 16 * 104, len(data))
+        release = data[at + 16 * 104:]
+        self.assertEqual(release.rstrip(b"\0").decode(), os.uname().release)
+        self.assertEqual(len(release), 64)
 
     def test_init_is_closed_to_the_program(self):
         container, _ = self.python(

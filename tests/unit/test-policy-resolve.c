@@ -314,6 +314,45 @@ static void choices_and_environment(void **state)
         assert_null(enforcement_name(ENFORCEMENT_COUNT_));
 }
 
+/* Whose word counts for the OCI runtime, and that nobody gets round it. */
+static void runtimes(void **state)
+{
+        static const char text[] = "backend: docker\nbackends: [native]\nimage: a\n"
+                                   "docker: {runtime: runc}\n"
+                                   "trust_levels: {untrusted: {runtime: runsc, runtimes: [kata]}}\n";
+        static const struct {
+                struct policy_request request;
+                const char *runtime; /* NULL: refused */
+        } cases[] = {
+            {{.trust_level = "trusted"}, "runc"},
+            {{.trust_level = "trusted", .runtime = "runc"}, "runc"},
+            {{.trust_level = "trusted", .runtime = "runsc"}, NULL},
+            {{.trust_level = "untrusted"}, "runsc"},
+            {{.trust_level = "untrusted", .runtime = "kata"}, "kata"},
+            {{.trust_level = "untrusted", .runtime = "runc"}, NULL},
+            {{.trust_level = "untrusted", .backend = "native"}, NULL},
+            {{.trust_level = "trusted", .backend = "native", .runtime = "runc"}, NULL},
+        };
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                _cleanup_(container_spec_clear) struct container_spec spec = {};
+                if (cases[i].runtime) {
+                        resolve(text, cases[i].request, &spec);
+                        assert_string_equal(spec.docker_runtime, cases[i].runtime);
+                        continue;
+                }
+                struct policy *policy = parse(text);
+                _cleanup_(error_clear) struct error err = {};
+                assert_true(policy_resolve(policy, &cases[i].request, 2, GIB, &spec, &err) < 0);
+                assert_int_equal(err.code, ERROR_REFUSED);
+                assert_non_null(strstr(err.message, "runtime"));
+                (void)policy_free(policy);
+        }
+        /* The engine's group alone binds nobody who may run natively. */
+        _cleanup_(container_spec_clear) struct container_spec spec = {};
+        resolve(text, (struct policy_request){.trust_level = "trusted", .backend = "native"}, &spec);
+        assert_null(spec.docker_runtime);
+}
+
 /* `policy show` prints a policy that means the same. */
 static void what_is_shown_can_be_read(void **state)
 {
@@ -355,6 +394,7 @@ int main(void)
             cmocka_unit_test(the_host_bounds),
             cmocka_unit_test(weakenings_are_told),
             cmocka_unit_test(choices_and_environment),
+            cmocka_unit_test(runtimes),
             cmocka_unit_test(what_is_shown_can_be_read),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -100,6 +100,8 @@ int container_execute(struct container *c, const struct exec_spec *exec, struct 
         if (r < 0)
                 return r;
         c->input_begun = true;
+        if (c->step == STEP_RUNNING)
+                container_set_timer(c, c->call_msec); /* for the init's account of itself */
         if (exec->stdin_fd >= 0) {
                 c->input = fcntl(exec->stdin_fd, F_DUPFD_CLOEXEC, 3);
                 c->input_buffer = malloc(GUEST_OUTPUT_MAX);

@@ -11,6 +11,8 @@
 #include "sandbox/docker/attach.h"
 #include "sandbox/docker/frame_reader.h"
 
+#include <jansson.h>
+
 /* Sources in the epoll set: the upper half of data.u64. */
 enum docker_source {
         SOURCE_ENGINE,
@@ -75,6 +77,7 @@ struct container {
         struct guest_evidence *guest_evidence;
         struct guest_sample sample;
         uint64_t started_at, sampled_at; /* 0: not yet */
+        bool ready;                      /* the init has locked itself down */
         bool told_created, told_gate, started, exited, output_ended, lost, destroying, removing, destroyed,
             killed;
         bool stream_ended[2], discarded[2];
@@ -112,6 +115,8 @@ void setup_attached(struct container *c);
 /* A step of the way to the program's start has taken too long, if one is under way that has no other limit.
  */
 void setup_late(struct container *c);
+/* Asks the engine for its account of itself; version_known follows. */
+void setup_ask_version(struct container *c);
 /* Asks the engine how the container ended; container_fail() or has_end follows. */
 void setup_look_into_end(struct container *c);
 void setup_kill(struct container *c);
@@ -127,6 +132,12 @@ int guest_take_frame(struct container *c, const struct received_frame *frame, st
 
 /* evidence.c: 0, or what does not fit together. */
 int evidence_gather(struct container *c, struct error *err);
+/* Whether the container is on another kernel than this machine's, or can't be known without the engine. */
+bool evidence_needs_version(const struct container *c);
+extern const char evidence_mismatch_hint[];
+
+/* evidence_kernel.c: compares with, and adds, what this machine's kernel says. `account`: of inspect. */
+int evidence_ask_kernel(struct container *c, const json_t *account, struct error *err);
 
 /* commands.c: see struct container_ops. */
 int commands_configure(struct container *c, struct error *err);

@@ -257,9 +257,15 @@ static int docker_fd(const struct container *c)
         return c->epoll;
 }
 
+static bool docker_waits(const struct container *c)
+{
+        return c->ready && c->inspected;
+}
+
 static const struct container_ops docker_container = {
     .destroy_msec = DESTROY_MSEC,
     .create = docker_create,
+    .waits = docker_waits,
     .fd = docker_fd,
     .next = container_next,
     .put_file = container_put_file,

@@ -114,24 +114,38 @@ static size_t on_body(char *data, size_t one, size_t size, void *user)
         return r != 0 ? 0 : size; /* 0: libcurl gives up */
 }
 
-/* "Api-Version: 1.41" of an answer's head: the minor version. */
+/* The value of a line of an answer's head, if it is of that name; else NULL. */
+static const char *head_value(const char *line, const char *name)
+{
+        size_t size = strlen(name);
+        if (strncasecmp(line, name, size) != 0 || line[size] != ':')
+                return NULL;
+        return line + size + 1 + strspn(line + size + 1, " ");
+}
+
+/* "Api-Version: 1.41": the minor version; "Server: Docker/20.10.24 (linux)": the first word. */
 static size_t on_head(char *data, size_t one, size_t size, void *user)
 {
-        static const char name[] = "api-version:";
         struct call *call = user;
-        char line[64];
+        char line[128];
         if (size > 5 && memcmp(data, "HTTP/", 5) == 0)
                 call->head_whole = false;
         else if (size == 2 && memcmp(data, "\r\n", 2) == 0)
                 call->head_whole = true;
         (void)snprintf(line, sizeof line, "%.*s", (int)MIN(size, sizeof line - 1), data);
-        const char *value = line + sizeof name - 1;
-        if (strncasecmp(line, name, sizeof name - 1) == 0) {
-                int64_t minor;
-                value += strspn(value, " ");
-                if (strncmp(value, "1.", 2) == 0 && parse_integers(value + 2, &minor, 1) == 1 &&
-                    minor >= 0 && minor < UINT16_MAX)
-                        call->api = (unsigned)minor;
+        const char *value = head_value(line, "api-version");
+        int64_t minor;
+        if (value && strncmp(value, "1.", 2) == 0 && parse_integers(value + 2, &minor, 1) == 1 &&
+            minor >= 0 && minor < UINT16_MAX)
+                call->api = (unsigned)minor;
+        value = head_value(line, "server");
+        if (value) {
+                char *server = call->engine->server;
+                (void)snprintf(
+                    server, sizeof call->engine->server, "%.*s", (int)strcspn(value, " \r\n"), value);
+                for (char *at = server; *at; at++)
+                        if (*at < '!' || *at > '~')
+                                *at = '?';
         }
         return size;
 }

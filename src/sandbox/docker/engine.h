@@ -32,6 +32,7 @@ struct engine {
         int timer;          /* libcurl's time-outs */
         long call_msec;     /* time limit of a call that brings none of its own */
         unsigned api;       /* the minor version spoken, 1.`api`; 0: not known yet */
+        char server[64];    /* what it calls itself in its answers' heads: "Docker/20.10.24"; or "" */
         unsigned calls;     /* under way */
         struct call *first; /* they */
         CURL *plain_failed; /* a plain connection (engine_handle) that did not come about, and why */

@@ -9,20 +9,17 @@
 
 #include "sandbox/docker/request.h"
 #include "seccomp/seccomp.h"
-#include "util/fd.h"
 
-#include <fcntl.h>
 #include <jansson.h>
-#include <sys/stat.h>
+#include <sys/utsname.h>
 
-static const char mismatch_hint[] = "nothing was run; see whether the engine or its runtime supports this";
-#define MISMATCH(err, ...) error_set(err, ERROR_MISMATCH, 0, mismatch_hint, __VA_ARGS__)
+#define MISMATCH(err, ...) error_set(err, ERROR_MISMATCH, 0, evidence_mismatch_hint, __VA_ARGS__)
+
+const char evidence_mismatch_hint[] = "nothing was run; see whether the engine or its runtime supports this";
 
 static const char *const from_engine[] = {"read_only_root", "limits", "network", "image", "runtime", NULL};
 static const char *const from_guest[] = {"uid", "gid", "groups", "capabilities", "no_new_privs", "seccomp",
     "landlock_abi", "namespaces", "read_only_root", "cgroup", "limits", "network", NULL};
-static const char *const from_kernel[] = {
-    "namespaces", "host_uid", "capabilities", "no_new_privs", "seccomp", NULL};
 
 /* ---- The engine ---- */
 
@@ -145,18 +142,52 @@ static int take_identity(struct evidence *e, const struct guest_evidence *g, str
                 return MISMATCH(err, "user: the program's process has several user or group ids");
         e->uid = g->uid[0];
         e->gid = g->gid[0];
-        e->host_user_namespace = g->uid_map[0] == 0 && g->uid_map[1] == 0 && g->uid_map[2] == UINT32_MAX;
-        e->host_uid = outside_id(e->uid, g->uid_map);
-        e->host_gid = outside_id(e->gid, g->gid_map);
+        if (e->own_kernel) {
+                e->host_uid = e->host_gid = UINT32_MAX; /* only the host's kernel knows */
+        } else {
+                e->host_user_namespace =
+                    g->uid_map[0] == 0 && g->uid_map[1] == 0 && g->uid_map[2] == UINT32_MAX;
+                e->host_uid = outside_id(e->uid, g->uid_map);
+                e->host_gid = outside_id(e->gid, g->gid_map);
+        }
         e->group_count = g->group_count;
         for (size_t i = 0; i < MIN(g->group_count, ARRAY_SIZE(e->groups)); i++)
                 e->groups[i] = g->groups[i];
         return 0;
 }
 
+/*
+ * Something that the runtime does not enforce, as its own files or its lack of them tell: an error that says
+ * what to do, or, where the caller has allowed it by name, a note in the evidence.
+ */
+static int missing(
+    struct container *c, enum enforcement part, const char *settings, const char *what, struct error *err)
+{
+        if (c->spec->degraded_allowed & 1U << part) {
+                c->evidence.degraded |= 1U << part;
+                return 0;
+        }
+        char hint[200];
+        (void)snprintf(hint, sizeof hint,
+            "let the engine use another runtime (docker.runtime) or run it with other arguments, or pass "
+            "--allow-degraded %s",
+            enforcement_name(part));
+        return error_set(err, ERROR_UNENFORCED, 0, hint, "%s: runtime \"%s\" %s", settings,
+            c->evidence.runtime_name, what);
+}
+
+static const char lacks_inodes[] = "mounts a tmpfs without a limit on the number of files";
+static const char lacks_cgroup[] = "puts the container into no control group of its own, where limits hold";
+
 static int take_mounts(struct container *c, const struct guest_evidence *g, struct error *err)
 {
         const struct limits *limits = &c->spec->limits;
+        /*
+         * A kernel of the container's own need not tell nosuid and nodev: no_new_privs and the empty
+         * capability sets, which must hold, make both of no use.
+         */
+        uint32_t needed =
+            GUEST_MOUNT_TMPFS | (c->evidence.own_kernel ? 0U : GUEST_MOUNT_NOSUID | GUEST_MOUNT_NODEV);
         if (g->mount_count != DOCKER_WRITABLE_COUNT + DOCKER_DEVICE_COUNT)
                 return MISMATCH(err, "disk_limit: the init looked at %u of %u paths", g->mount_count,
                     DOCKER_WRITABLE_COUNT + DOCKER_DEVICE_COUNT);
@@ -165,8 +196,7 @@ static int take_mounts(struct container *c, const struct guest_evidence *g, stru
                 if (strncmp(mount->path, docker_writable[i], sizeof mount->path) != 0)
                         return MISMATCH(err, "disk_limit: the init looked at another directory than %s",
                             docker_writable[i]);
-                if ((mount->flags & (GUEST_MOUNT_TMPFS | GUEST_MOUNT_NOSUID | GUEST_MOUNT_NODEV)) !=
-                        (GUEST_MOUNT_TMPFS | GUEST_MOUNT_NOSUID | GUEST_MOUNT_NODEV) ||
+                if ((mount->flags & needed) != needed ||
                     mount->flags & (GUEST_MOUNT_READ_ONLY | GUEST_MOUNT_MISSING | GUEST_MOUNT_UNWRITABLE |
                                        GUEST_MOUNT_NOEXEC))
                         return MISMATCH(err,
@@ -176,7 +206,11 @@ static int take_mounts(struct container *c, const struct guest_evidence *g, stru
                         return MISMATCH(err, "disk_limit: the policy says %llu, %s has %llu",
                             (unsigned long long)limits->disk_limit, docker_writable[i],
                             (unsigned long long)mount->bytes);
-                if (mount->inodes == 0 || mount->inodes > limits->inode_limit + DOCKER_OWN_INODES)
+                if (mount->inodes == 0) {
+                        int r = missing(c, ENFORCE_INODES, "inode_limit", lacks_inodes, err);
+                        if (r < 0)
+                                return r;
+                } else if (mount->inodes > limits->inode_limit + DOCKER_OWN_INODES)
                         return MISMATCH(err, "inode_limit: the policy says %llu, %s has %llu",
                             (unsigned long long)limits->inode_limit, docker_writable[i],
                             (unsigned long long)mount->inodes);
@@ -184,6 +218,14 @@ static int take_mounts(struct container *c, const struct guest_evidence *g, stru
         c->evidence.disk_bytes = g->mounts[0].bytes;
         c->evidence.disk_inodes = g->mounts[0].inodes;
         return 0;
+}
+
+/* The guest has seen none, nor has anybody outside. */
+static int check_cgroup(struct container *c, struct error *err)
+{
+        if (c->evidence.cgroup_version != 0)
+                return 0;
+        return missing(c, ENFORCE_CGROUP, "mem_limit, pids_limit, cpu_count", lacks_cgroup, err);
 }
 
 static int take_network(struct evidence *e, const struct guest_evidence *g, struct error *err)
@@ -254,88 +296,36 @@ static int ask_guest(struct container *c, struct error *err)
         return 0;
 }
 
-/* ---- The kernel, where the engine is on this machine ---- */
+/* ---- All of it ---- */
 
-static const char *const namespace_files[NAMESPACE_COUNT_] = {
-    [NAMESPACE_USER] = "ns/user",
-    [NAMESPACE_MNT] = "ns/mnt",
-    [NAMESPACE_PID] = "ns/pid",
-    [NAMESPACE_NET] = "ns/net",
-    [NAMESPACE_IPC] = "ns/ipc",
-    [NAMESPACE_UTS] = "ns/uts",
-    [NAMESPACE_CGROUP] = "ns/cgroup",
-};
-
-static bool read_namespaces(int proc, uint64_t inodes[NAMESPACE_COUNT_])
+/* Nobody need ask the engine which kernel the container is on, if it is ours. */
+bool evidence_needs_version(const struct container *c)
 {
-        for (int i = 0; i < NAMESPACE_COUNT_; i++) {
-                struct stat st;
-                if (fstatat(proc, namespace_files[i], &st, 0) < 0)
-                        return false;
-                inodes[i] = st.st_ino;
-        }
-        return true;
-}
-
-static uint64_t status_number(const char *text, const char *key, int base)
-{
-        const char *at = strstr(text, key);
-        return at ? strtoull(at + strlen(key), NULL, base) : UINT64_MAX;
+        struct utsname ours;
+        return !c->endpoint.socket_path || uname(&ours) < 0 ||
+               strncmp(ours.release, c->guest_evidence->kernel_release, GUEST_RELEASE_SIZE - 1) != 0;
 }
 
 /*
- * The init as seen from outside. Its pid may mean nothing here (the engine, or we, may be in a pid namespace
- * of their own), so a process that is not in the container's namespaces is taken for somebody else, and the
- * kernel then is no witness.
+ * Is the kernel that the container sees another one than the engine's machine runs? Where the engine does
+ * not say what it runs, no: then more is asked for.
  */
-static int ask_kernel(struct container *c, const json_t *account, struct error *err)
+static bool on_own_kernel(const struct container *c)
 {
-        struct evidence *e = &c->evidence;
-        _cleanup_(closep) int self = open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC);
-        if (!c->endpoint.socket_path || self < 0 || !read_namespaces(self, e->host_namespaces)) {
-                memset(e->host_namespaces, 0,
-                    sizeof e->host_namespaces); /* another machine's: not comparable */
-                return 0;
-        }
-        json_int_t pid = json_integer_value(json_object_get(json_object_get(account, "State"), "Pid"));
-        char path[32], text[4096];
-        uint64_t seen[NAMESPACE_COUNT_];
-        (void)snprintf(path, sizeof path, "/proc/%lld", (long long)pid);
-        _cleanup_(closep) int proc = pid > 0 ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
-        if (proc < 0 || !read_namespaces(proc, seen) || memcmp(seen, e->namespaces, sizeof seen) != 0 ||
-            fd_read_small(proc, "status", text, sizeof text) <= 0)
-                return 0;
-        const struct {
-                const char *key;
-                int base;
-                uint64_t guest;
-        } words[] = {
-            {"\nUid:\t", 10, e->host_uid},
-            {"\nGid:\t", 10, e->host_gid},
-            {"\nCapPrm:\t", 16, e->cap_permitted},
-            {"\nCapEff:\t", 16, e->cap_effective},
-            {"\nCapBnd:\t", 16, e->cap_bounding},
-            {"\nNoNewPrivs:\t", 10, e->no_new_privs},
-            {"\nSeccomp:\t", 10, (uint64_t)e->seccomp_mode},
-        };
-        for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
-                uint64_t kernel = status_number(text, words[i].key, words[i].base);
-                if (kernel != words[i].guest)
-                        return MISMATCH(err,
-                            "docker: of %.*s the kernel says %llx, the container's init %llx",
-                            (int)strcspn(words[i].key + 1, ":"), words[i].key + 1,
-                            (unsigned long long)kernel, (unsigned long long)words[i].guest);
-        }
-        memcpy(e->kernel_says, from_kernel, sizeof from_kernel);
-        return 0;
+        json_t *version = c->version ? json_loads(c->version, 0, NULL) : NULL;
+        const char *engine = json_string_value(json_object_get(version, "KernelVersion"));
+        const char *seen = c->guest_evidence->kernel_release;
+        bool other = engine && engine[0] && seen[0] && strncmp(engine, seen, GUEST_RELEASE_SIZE - 1) != 0;
+        json_decref(version);
+        return other;
 }
 
-/* The runtime's version, if the engine lists it among its parts; else the engine's own. */
+/* The runtime's version, where the engine was asked for its parts and lists it; else the engine's own. */
 static void name_version(struct container *c)
 {
         struct evidence *e = &c->evidence;
         json_t *version = c->version ? json_loads(c->version, 0, NULL) : NULL;
-        const char *found = json_string_value(json_object_get(version, "Version"));
+        const char *found = c->engine.server;
         const json_t *part;
         size_t i;
         json_array_foreach (json_object_get(version, "Components"), i, part) {
@@ -344,7 +334,7 @@ static void name_version(struct container *c)
                 if (name && text && strcmp(name, e->runtime_name) == 0)
                         found = text;
         }
-        if (found)
+        if (found[0])
                 (void)engine_words(found, SHOWN_MAX, e->runtime_version, sizeof e->runtime_version);
         json_decref(version);
 }
@@ -356,12 +346,15 @@ int evidence_gather(struct container *c, struct error *err)
         int r = account ? 0
                         : error_set(err, ERROR_BACKEND, EBADMSG, "see docker.host: is it an engine?",
                               "docker: the engine's account of the container makes no sense");
+        c->evidence.own_kernel = on_own_kernel(c);
         if (r == 0)
                 r = ask_engine(c, account, err);
         if (r == 0)
                 r = ask_guest(c, err);
         if (r == 0)
-                r = ask_kernel(c, account, err);
+                r = evidence_ask_kernel(c, account, err);
+        if (r == 0)
+                r = check_cgroup(c, err);
         json_decref(account);
         if (r < 0)
                 return r;

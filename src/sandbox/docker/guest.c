@@ -18,6 +18,9 @@ static int on_ready(struct container *c, const struct received_frame *frame, str
         if (ready.version != GUEST_PROTOCOL_VERSION)
                 return -EBADMSG;
         c->evidence.degraded |= ready.degraded;
+        c->ready = true;
+        if (!c->input_begun)
+                container_set_timer(c, 0); /* nothing to do: it may wait for long */
         return 0;
 }
 
@@ -35,6 +38,11 @@ static int on_evidence(
         if (!c->guest_evidence)
                 return -ENOMEM;
         memcpy(c->guest_evidence, frame->payload, sizeof *c->guest_evidence);
+        c->guest_evidence->kernel_release[GUEST_RELEASE_SIZE - 1] = '\0';
+        if (evidence_needs_version(c))
+                setup_ask_version(c);
+        else
+                c->version_known = true;
         return 0;
 }
 
@@ -121,6 +129,15 @@ static int on_sample(struct container *c, const struct received_frame *frame, st
 {
         memcpy(&c->sample, frame->payload, sizeof c->sample);
         c->sampled_at = clock_now();
+        /*
+         * Where no control group holds the memory, we do: at every sample, and the same word tells of it.
+         * Files lie in memory too, but are not among what the init can add up of processes.
+         */
+        uint64_t disk = c->sample.disk_bytes == GUEST_NOT_MEASURED ? 0 : c->sample.disk_bytes;
+        if (c->evidence.degraded & 1U << ENFORCE_CGROUP && c->oom_kills == 0 &&
+            c->sample.memory_bytes != GUEST_NOT_MEASURED &&
+            c->sample.memory_bytes + disk > c->spec->limits.mem_limit)
+                c->oom_kills = 1;
         return 0;
 }
 
