@@ -168,7 +168,7 @@ static int fill_draft(const struct image_import *import, const struct image_draf
 int image_import(const struct image_store *store, const struct image_import *import, struct image_info *ret,
     struct error *err)
 {
-        struct image_draft draft;
+        struct image_draft draft = {.fd = -1};
         struct image_info info = {};
         image_store_prune(store);
         int r = image_draft_begin(store, &draft, err);

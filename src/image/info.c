@@ -68,7 +68,7 @@ int image_info_read(int directory, struct image_info *ret, struct error *err)
 {
         _cleanup_(closep) int fd = openat(directory, IMAGE_INFO_FILE, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
         _cleanup_(freep) char *text = NULL;
-        size_t size;
+        size_t size = 0;
         int r = fd < 0 ? -errno : fd_read_whole(fd, INFO_MAX, &text, &size);
         json_t *json = r == 0 ? json_loadb(text, size, JSON_REJECT_DUPLICATES, NULL) : NULL;
         if (!json)

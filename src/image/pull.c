@@ -203,7 +203,7 @@ static int fetch(const char *reference, const struct image_import *import, int l
         if (geteuid() == 0 && fchown(layout, IMPORTER_UID, IMPORTER_UID) < 0 && errno != EINVAL)
                 return error_set(err, ERROR_IMAGE, errno, NULL, "handing a directory over");
         _cleanup_(closep) int complaints = memfd_create("skopeo", MFD_CLOEXEC);
-        pid_t pid;
+        pid_t pid = -1;
         int r = start(reference, layout, complaints, &pid, err);
         return r < 0 ? r : follow(pid, layout, import, complaints, err);
 }
@@ -211,7 +211,7 @@ static int fetch(const char *reference, const struct image_import *import, int l
 int image_pull(const struct image_store *store, const char *reference, const struct image_import *import,
     struct image_info *ret, struct error *err)
 {
-        struct image_draft draft;
+        struct image_draft draft = {.fd = -1};
         _cleanup_(closep) int layout = -1;
         int r = image_name_check(reference, err);
         if (r == 0)

@@ -171,7 +171,7 @@ static int begin(
 
 int tree_add_directory(struct tree *tree, const struct tree_entry *entry, struct setup_failure *failure)
 {
-        const char *name;
+        const char *name = "";
         unsigned mode = kept_mode(entry, 0700); /* we go on to write in it */
         if (!*entry->path)
                 return fchmod(tree->root, mode | 0755) < 0 ? fail_at(failure, errno, "making", "/") : 0;
@@ -191,7 +191,7 @@ int tree_add_directory(struct tree *tree, const struct tree_entry *entry, struct
 int tree_add_symlink(
     struct tree *tree, const struct tree_entry *entry, const char *target, struct setup_failure *failure)
 {
-        const char *name;
+        const char *name = "";
         int parent = begin(tree, entry, &name, failure);
         if (parent < 0)
                 return parent;
@@ -204,7 +204,7 @@ int tree_add_symlink(
 int tree_add_link(
     struct tree *tree, const struct tree_entry *entry, const char *target, struct setup_failure *failure)
 {
-        const char *name, *target_name;
+        const char *name = "", *target_name = "";
         struct stat there, here;
         int r = find_parent(tree, target, false, &target_name, failure);
         if (r == -ENOENT || (r >= 0 && fstatat(r, target_name, &there, AT_SYMLINK_NOFOLLOW) < 0))
@@ -232,7 +232,7 @@ int tree_add_link(
 
 int tree_add_file(struct tree *tree, const struct tree_entry *entry, struct setup_failure *failure)
 {
-        const char *name;
+        const char *name = "";
         if (entry->size > tree->max_bytes - MIN(tree->bytes, tree->max_bytes))
                 return failure_set(failure, 0, NULL,
                     "raise the bound with --max-size, if you trust the image",
@@ -260,7 +260,7 @@ int tree_finish_file(int fd, const struct tree_entry *entry, struct setup_failur
 
 int tree_remove(struct tree *tree, const char *path, struct setup_failure *failure)
 {
-        const char *name;
+        const char *name = "";
         int parent = find_parent(tree, path, false, &name, failure);
         if (parent == -ENOENT)
                 return 0;
