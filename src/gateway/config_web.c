@@ -62,7 +62,7 @@ int config_settle_web(struct index_entry *entry, struct error *err)
         size_t count = 0;
         while (entry->urls[count])
                 count++;
-        entry->prefixes = calloc(count, sizeof *entry->prefixes);
+        entry->prefixes = calloc(count + 1, sizeof *entry->prefixes);
         /* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers */
         entry->origins = calloc(count + 1, sizeof *entry->origins);
         if (!entry->prefixes || !entry->origins)

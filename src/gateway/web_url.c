@@ -193,7 +193,7 @@ static bool has_dot_segments(const char *path)
 
 enum reason web_target_parse(const char *text, size_t size, struct web_url *ret)
 {
-        char path[WEB_TARGET_MAX + 1], query[WEB_TARGET_MAX + 1] = "";
+        char path[WEB_TARGET_MAX + 1] = "", query[WEB_TARGET_MAX + 1] = "";
         if (size == 0 || text[0] != '/')
                 return REASON_TARGET;
         const char *mark = memchr(text, '?', size);
