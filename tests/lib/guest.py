@@ -74,7 +74,7 @@ class Guest:
             size = struct.calcsize(CONFIGURE_FORMAT)
             self.configured = struct.unpack_from(CONFIGURE_FORMAT, payload)
             self.paths = payload[size:].rstrip(b"\0").split(b"\0")
-            self.say(READY, struct.pack("<IIIiI4x8Q", 1, 0, 2, 3, 0, *[0] * 8))
+            self.say(READY, struct.pack("<IIIiI", 1, 0, 2, 3, 0))
         elif kind == SPEC_END:
             self.say(AT_GATE, struct.pack("<iI", 2, 0))
             self.say(EVIDENCE, self.evidence())
