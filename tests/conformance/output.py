@@ -166,7 +166,7 @@ def terminated_by_the_caller(t):
             signal.signal(number, signal.SIG_DFL)
         marker = attack.unique(t, "cancel")
         process = t.sandbox.start(t.sandbox.command("import time; time.sleep(60)", [marker]))
-        host.wait_until(lambda: [p for p in host.processes_with(marker) if p != process.pid],
+        host.wait_until(lambda: host.programs_with(marker, process.pid),
                         what="the program")
         process.send_signal(number)
         out, _ = process.communicate(timeout=30)
@@ -185,9 +185,9 @@ def nobody_reads(t):
     process = t.sandbox.start(t.sandbox.command("while True: print('x' * 1000)", [marker], json_output=False,
                                                 options=["--timeout", "2"]), stderr=subprocess.DEVNULL)
     try:
-        host.wait_until(lambda: [p for p in host.processes_with(marker) if p != process.pid],
+        host.wait_until(lambda: host.programs_with(marker, process.pid),
                         what="the program")
-        host.wait_until(lambda: not [p for p in host.processes_with(marker) if p != process.pid], seconds=25,
+        host.wait_until(lambda: not host.programs_with(marker, process.pid), seconds=25,
                         what="the program's end at its limits while nobody reads")
     finally:
         process.kill()

@@ -33,6 +33,15 @@ def processes_with(marker):
             and not is_zombie(pid)]
 
 
+def programs_with(marker, supervisor):
+    """
+    Those of processes_with() that are neither the supervisor of that pid nor a child that it has just made: that one has
+    the supervisor's command line until it executes something.
+    """
+    own = read(f"/proc/{supervisor}/cmdline")
+    return [pid for pid in processes_with(marker) if pid != supervisor and read(f"/proc/{pid}/cmdline") != own]
+
+
 def processes_of(container):
     """Living processes in the control group of a container, by the kernel's account."""
     return [pid for pid in pids() if container.encode() in read(f"/proc/{pid}/cgroup")]
