@@ -9,9 +9,10 @@
 #include <fcntl.h>
 #include <jansson.h>
 
-#define CONFIG_MAX_BYTES (1U << 20)
+#define CONFIG_MAX_BYTES (8U << 20)
 #define CA_MAX_BYTES (4U << 20)
 #define ENTRIES_MAX 64
+#define DIGESTS_MAX 50000
 #define LIST_MAX 256
 
 static const char default_ca_bundle[] = "/etc/ssl/certs/ca-certificates.crt";
@@ -99,6 +100,7 @@ static void entry_clear(struct index_entry *entry)
         free(entry->addresses);
         free_list(entry->allow);
         free_list(entry->deny);
+        free_list(entry->sha256);
         free(entry->login);
         free(entry->token);
         free(entry->proxy);
@@ -169,6 +171,38 @@ static int read_list(const json_t *value, void *target, const char *key, struct 
                 free_list(list);
                 return r;
         }
+        free_list(*(char ***)target);
+        *(char ***)target = list;
+        return 0;
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+        const char *const *left = a, *const *right = b;
+        return strcmp(*left, *right);
+}
+
+/* The digests that the files of a lock may have. An empty list permits none. */
+static int read_digests(const json_t *value, void *target, const char *key, struct error *err)
+{
+        static const char expected[] = "a list of SHA-256 digests in hexadecimal, 50000 at most";
+        size_t count = json_array_size(value);
+        if (!json_is_array(value) || count > DIGESTS_MAX)
+                return bad(err, key, expected);
+        char **list = calloc(count + 1, sizeof *list);
+        if (!list)
+                return error_oom(err);
+        int r = 0;
+        for (size_t i = 0; r == 0 && i < count; i++) {
+                r = read_text(json_array_get(value, i), &list[i], key, err);
+                if (r == 0 && (strlen(list[i]) != 64 || strspn(list[i], "0123456789abcdef") != 64))
+                        r = bad(err, key, expected);
+        }
+        if (r < 0) {
+                free_list(list);
+                return r;
+        }
+        qsort(list, count, sizeof *list, compare_texts);
         free_list(*(char ***)target);
         *(char ***)target = list;
         return 0;
@@ -287,6 +321,7 @@ static const struct key entry_keys[] = {
     {"packages", read_packages, 0, false},
     {"max_bytes", read_number, offsetof(struct index_entry, max_bytes), false},
     {"max_files", read_number, offsetof(struct index_entry, max_files), false},
+    {"sha256", read_digests, offsetof(struct index_entry, sha256), false},
     {"sdist", read_bool, offsetof(struct index_entry, sdist), false},
     {"yanked", read_bool, offsetof(struct index_entry, yanked), false},
     {"credentials", read_credentials, 0, false},
@@ -530,5 +565,25 @@ bool entry_offers(const struct index_entry *entry, const char *name)
         for (char **pattern = entry->allow; *pattern; pattern++)
                 if (name_matches(*pattern, name))
                         return true;
+        return false;
+}
+
+bool entry_offers_digest(const struct index_entry *entry, const char *sha256)
+{
+        if (!entry->sha256)
+                return true;
+        size_t low = 0, high = 0;
+        while (entry->sha256[high])
+                high++;
+        while (low < high) {
+                size_t middle = low + (high - low) / 2;
+                int order = strcmp(entry->sha256[middle], sha256);
+                if (order == 0)
+                        return true;
+                if (order < 0)
+                        low = middle + 1;
+                else
+                        high = middle;
+        }
         return false;
 }

@@ -32,6 +32,7 @@ struct index_entry {
         char **deny;        /* those never */
         uint64_t max_bytes; /* fetched by one run; UINT64_MAX: the run's own limit only */
         uint64_t max_files;
+        char **sha256;   /* sorted; files with another digest are not listed; NULL: all are */
         bool sdist;      /* source distributions are listed */
         bool yanked;     /* yanked files are listed */
         char *login;     /* "user:password", or NULL */
@@ -93,4 +94,5 @@ bool config_has_web(const struct gateway_config *config);
 bool entry_reaches(const struct index_entry *entry, const char *url);
 
 /* Whether the entry's lists of packages let this name through (in its normal form). */
+bool entry_offers_digest(const struct index_entry *entry, const char *sha256);
 bool entry_offers(const struct index_entry *entry, const char *name);

@@ -176,6 +176,8 @@ int pypi_take(struct pypi_pages *pages, const char *base, const struct pypi_link
         if (!(link->sha256 ? digest_from_sha256_hex(link->sha256, &taken.digest)
                            : digest_from_fragment(fragment, &taken.digest)))
                 return 0;
+        if (!entry_offers_digest(source->entry, digest_hex(&taken.digest)))
+                return 0;
         if (route_pypi_file(source->entry, digest_hex(&taken.digest), taken.file, taken.path) < 0)
                 return 0;
         r = listing_add(pages->listing, source->entry, taken.path, url, &taken.digest);

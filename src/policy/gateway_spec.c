@@ -35,6 +35,7 @@ static void entry_clear(struct gateway_entry *entry)
         free_list(entry->addresses);
         free_list(entry->allow);
         free_list(entry->deny);
+        free_list(entry->sha256);
         free_list(entry->prefixes);
         wipe(entry->login);
         wipe(entry->token);

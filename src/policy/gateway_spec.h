@@ -43,6 +43,7 @@ struct gateway_entry {
         char **prefixes; /* of kind web */
         bool query, git; /* of kind web */
         bool sdist, yanked;
+        char **sha256;                 /* digests that files may have, of a lock; NULL: any */
         uint64_t max_bytes, max_files; /* 0: what the run may have */
         char *login;     /* "env:NAME", "file:/PATH", or "text:user:password" from the host's pip; or NULL */
         char *token;     /* the first two of these; or NULL */

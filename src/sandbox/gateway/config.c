@@ -117,6 +117,7 @@ static int entry_object(const struct gateway_entry *entry, json_t **ret, struct 
                 missing |= json_object_set_new(object, "hosts", texts(entry->hosts));
                 missing |= json_object_set_new(object, "packages",
                     json_pack("{s:o, s:o}", "allow", texts(entry->allow), "deny", texts(entry->deny)));
+                missing |= json_object_set_new(object, "sha256", texts(entry->sha256));
                 missing |= json_object_set_new(object, "sdist", json_boolean(entry->sdist));
                 missing |= json_object_set_new(object, "yanked", json_boolean(entry->yanked));
         }
