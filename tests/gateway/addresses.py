@@ -73,7 +73,7 @@ def special_addresses(t):
         before = netns.connects()
         for name in [*SPECIAL, *LITERALS]:
             g.check_denied(gateway.get(f"/{name}/simple/thing/"), name)
-            equal(gateway.requests()[-1]["reason"], "address", name)
+            equal(gateway.last_request()["reason"], "address", name)
         equal((netns.connects() - before, upstream.dialled), (0, []), "connections begun, and seen")
         equal(gateway.get("/public/simple/thing/").status, 200, "a public address")
         equal((netns.connects() - before, upstream.dialled), (1, [PUBLIC]), "the counters count")
@@ -108,7 +108,7 @@ def rebinding(t):
         equal(gateway.get("/rebind/simple/thing/").status, 200, "the first time")
         equal((len(turns), upstream.dialled), (1, [PUBLIC]), "looked up once, dialled what was looked up")
         g.check_denied(gateway.get("/rebind/simple/other/"), "when the name means loopback")
-        equal(gateway.requests()[-1]["reason"], "address", "reason")
+        equal(gateway.last_request()["reason"], "address", "reason")
         for _ in range(3):
             gateway.get("/both/simple/thing/")
         check(set(upstream.dialled) == {PUBLIC}, "dialled", upstream.dialled)
@@ -154,7 +154,7 @@ def redirects(t):
             reason = "address" if "private" in name else "redirect"
             for what, path in (("page", "/public/simple/redirect/"), ("file", link)):
                 g.check_denied(gateway.get(path), f"{what} redirected: {name}")
-                equal(gateway.requests()[-1]["reason"], reason, f"{what}: {name}")
+                equal(gateway.last_request()["reason"], reason, f"{what}: {name}")
         equal(set(upstream.dialled), {PUBLIC}, "addresses dialled")
         check("evil.test" not in {name for name, _ in server.asked}, "a name was looked up", server.asked)
 

@@ -71,7 +71,7 @@ def try_each(t, gateway, upstream, path, target, kind, accept=None):
         upstream.routes[path] = answer
         begin = time.monotonic()
         got = gateway.get(target, accept=accept)
-        reason = gateway.requests()[-1]["reason"]
+        reason = gateway.last_request()["reason"]
         check(reason in reasons, f"{name}: the reason", reason, got)
         check(got.status in (403, 502), f"{name}: status", got)
         if got.status == 403:
@@ -172,7 +172,7 @@ def before_http(t):
         for name, entry in names.items():
             begin = time.monotonic()
             answer = gateway.get(f"/{entry}/simple/thing/")
-            reason = gateway.requests()[-1]["reason"]
+            reason = gateway.last_request()["reason"]
             late = "silence" in name
             check(reason in (("upstream_timeout",) if late else ("upstream_failed", "tls", "upstream_timeout")
                              if name == "no such name" else ("upstream_failed", "tls")), f"{name}: the reason", reason)

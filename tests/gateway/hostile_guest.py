@@ -125,7 +125,7 @@ def smuggling_matrix(t):
                 wrong.append(f"{name}: {error}")
                 continue
             gateway.wait_for_event(before)
-            event = gateway.requests()[-1]
+            event = gateway.last_request()
             if (event["verdict"], event["reason"], gateway.count() - before) != ("denied", reason, 1):
                 wrong.append(f"{name}: expected {reason}, event {event}")
         check(not wrong, "not as it should be: " + "; ".join(wrong))

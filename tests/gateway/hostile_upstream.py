@@ -61,7 +61,7 @@ def wrong_bytes(t):
             got = gateway.get(link)
             equal(got.status, status, name)
             check(data[:100] not in got.body, "bytes were handed out: " + name)
-            equal(gateway.requests()[-1]["reason"], reason, name)
+            equal(gateway.last_request()["reason"], reason, name)
             equal(cached(gateway), [], "left in the cache: " + name)
         upstream.routes[where] = data
         equal(gateway.get(link).body, data, "the right file, at last")
@@ -109,7 +109,7 @@ def bad_pages(t):
         for number, name in enumerate(pages):
             g.check_denied(gateway.get(f"/pypi/simple/bad-{number}/"), name)
             reason = "too_large" if name == "a bomb" else "bad_index"
-            equal(gateway.requests()[-1]["reason"], reason, name)
+            equal(gateway.last_request()["reason"], reason, name)
         g.check_denied(gateway.get("/npm/other"), "the packument of another package")
         page = gateway.get("/pypi/simple/markup/")
         equal(page.status, 200, "a page of markup only")
@@ -162,7 +162,7 @@ def slow_upstream(t):
             start = time.monotonic()
             equal(gateway.get(f"/pypi/simple/{name}/").status, status, name)
             check(time.monotonic() - start < 9, f"{name}: took too long")
-            equal(gateway.requests()[-1]["reason"], reason, name)
+            equal(gateway.last_request()["reason"], reason, name)
 
 
 @case()
@@ -188,7 +188,7 @@ def certificates(t):
     ]
     with g.Gateway(t, entries) as gateway:
         g.check_denied(gateway.get("/stranger/simple/thing/"), "a certificate of another authority")
-        equal(gateway.requests()[-1]["reason"], "tls", "reason for the stranger")
+        equal(gateway.last_request()["reason"], "tls", "reason for the stranger")
         check(gateway.get("/other-name/simple/thing/").status in (403, 502), "a certificate for another name")
         equal(stranger.requests, [], "requests that the stranger saw")
         check(gateway.get("/plain/simple/thing/").status in (403, 502), "no TLS at all")

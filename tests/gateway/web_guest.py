@@ -144,7 +144,7 @@ def tunnel_matrix(t):
                 wrong.append(f"{name}: {error}")
                 continue
             gateway.wait_for_event(before)
-            event = gateway.requests()[-1]
+            event = gateway.last_request()
             if (event["verdict"], event["reason"], gateway.count() - before) != ("denied", reason, 1):
                 wrong.append(f"{name}: expected {reason}, event {event}")
         check(not wrong, "not as it should be: " + "; ".join(wrong))
@@ -180,7 +180,7 @@ def request_matrix(t):
                 wrong.append(f"{name}: {error}")
                 continue
             gateway.wait_for_event(before)
-            event = gateway.requests()[-1]
+            event = gateway.last_request()
             if (event["verdict"], event["reason"], gateway.count() - before) != ("denied", reason, 1):
                 wrong.append(f"{name}: expected {reason}, event {event}")
         check(not wrong, "not as it should be: " + "; ".join(wrong))
@@ -271,7 +271,7 @@ def queries(t):
         for query, reason in (("a" * 257, "query"), ("a=%0d%0a", "path"), ("a=%", "path"), ("a=\"b\"", "target"),
                               ("service=git-receive-pack", "git")):
             g.check_denied(web.get(gateway, upstream, "/docs/page?" + query), query)
-            equal(gateway.requests()[-1]["reason"], reason, query)
+            equal(gateway.last_request()["reason"], reason, query)
     equal([path for _, path, _ in upstream.requests], ["/docs/page?a=b"], "what the server saw")
 
 
@@ -341,7 +341,7 @@ def git_matrix(t):
         for name, (body, media_type, reason) in matrix.items():
             answer = web.get(gateway, upstream, "/git/x/git-upload-pack", "POST", body, Content_Type=media_type)
             g.check_denied(answer, name)
-            equal(gateway.requests()[-1]["reason"], reason, name)
+            equal(gateway.last_request()["reason"], reason, name)
         for target in ("/git/x/git-receive-pack", "/git/x/info/refs?service=git-receive-pack", "/git/x/info/refs?service=x"):
             g.check_denied(web.get(gateway, upstream, target), target)
         g.check_denied(web.get(gateway, upstream, "/git/x/git-receive-pack", "POST", good, Content_Type=kind), "push")

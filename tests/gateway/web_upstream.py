@@ -28,7 +28,7 @@ def redirects(t):
         for number, target in enumerate(refused):
             upstream.routes[f"/docs/r{number}"] = ((301, 302, 303, 307, 308)[number % 5], {"Location": target}, b"")
             g.check_denied(web.get(gateway, upstream, f"/docs/r{number}"), target)
-            equal(gateway.requests()[-1]["reason"], "redirect", target)
+            equal(gateway.last_request()["reason"], "redirect", target)
         for number, (target, where) in enumerate(allowed.items()):
             upstream.routes[f"/docs/a{number}"] = (302, {"Location": target}, b"")
             answer = web.get(gateway, upstream, f"/docs/a{number}")
@@ -81,14 +81,14 @@ def who_the_server_is(t):
     for case_name, server, trusted in (("another authority", upstream, other_bundle), ("another name", wrong_name, wrong_bundle)):
         with g.Gateway(t, [web.entry(trusted, server)]) as gateway:
             g.check_denied(web.get(gateway, server, "/docs/page"), case_name)
-            equal(gateway.requests()[-1]["reason"], "tls", case_name)
+            equal(gateway.last_request()["reason"], "tls", case_name)
         equal(server.requests, [], case_name)
         (t.tmp / "gateway.socket").unlink()
     # Loopback and private addresses only where the entry names them.
     with g.Gateway(t, [web.entry(bundle, upstream, addresses=["10.0.0.0/8"])]) as gateway:
         before = upstream.connections
         g.check_denied(web.get(gateway, upstream, "/docs/page"), "loopback")
-        equal((gateway.requests()[-1]["reason"], upstream.connections - before), ("address", 0), "loopback")
+        equal((gateway.last_request()["reason"], upstream.connections - before), ("address", 0), "loopback")
     (t.tmp / "gateway.socket").unlink()
     with g.Gateway(t, [web.entry(bundle, upstream)]) as gateway:
         equal(web.get(gateway, upstream, "/docs/page").body, b"page", "the control")
@@ -117,7 +117,7 @@ def without_tls(t):
             events = gateway.count()
             g.check_denied(gateway.raw(f"GET {target} HTTP/1.1\r\n{field}".encode()), target)
             gateway.wait_for_event(events)
-            equal(gateway.requests()[-1]["reason"], reason, target)
+            equal(gateway.last_request()["reason"], reason, target)
         g.check_denied(gateway.raw(f"CONNECT {web.HOST}:{upstream.port} HTTP/1.1\r\n{host}".encode()), "a tunnel there")
     equal(len(upstream.requests) - before, 1, "requests to the server")
     with g.Gateway(t, [{**entry, "addresses": None}], wait=False) as gateway:

@@ -322,6 +322,18 @@ class Gateway:
         self.wait_for_event(before)
         return Answer(answer.status, dict(answer.getheaders()), body)
 
+    def last_request(self):
+        """
+        The event of the request that was answered last. It is written as the answer is, and read by a thread of ours: so not
+        before nothing more has come for a while.
+        """
+        seen, since = len(self.events), time.monotonic()
+        while time.monotonic() - since < 0.02:
+            time.sleep(0.005)
+            if len(self.events) != seen:
+                seen, since = len(self.events), time.monotonic()
+        return self.requests()[-1]
+
     def requests(self, **wanted):
         """The request events that have these values."""
         return [event for event in list(self.events) if event["event"] == "request"

@@ -123,7 +123,7 @@ class Anywhere(dict):
 def check_alert(gateway, before, reason, what):
     """A connection that ended in TLS: no answer, but an event."""
     gateway.wait_for_event(before)
-    event = gateway.requests()[-1]
+    event = gateway.last_request()
     equal((event["verdict"], event["reason"]), ("denied", reason), what)
     check(event["method"] is None, what, event)
 
