@@ -6,8 +6,7 @@ entry is backend -> {"suite/file:case": reason}, for a case that is left out (co
 What stands under "docker/RUNTIME" comes on top for that OCI runtime.
 """
 
-# What a runtime can't enforce, by the words of --allow-degraded, which every run over it is given. That it refuses to run
-# without them is a case of its own (engines/runtimes).
+# What a runtime can't enforce, by the words of --allow-degraded, which every run over it is given.
 DEGRADED = {
     # gVisor's kernel has no Landlock and no inode limits; with --ignore-cgroups nothing holds memory and processes.
     "runsc": ("cgroup", "landlock", "inodes"),
