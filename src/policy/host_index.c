@@ -10,7 +10,6 @@
 #define CONFIG_MAX (256U * 1024U)
 
 static const char default_index[] = "https://pypi.org/simple/";
-static const char default_registry[] = "https://npm.example/";
 static const char hint[] = "give the entry a url in the policy";
 
 /* ---- Their files ---- */
@@ -127,7 +126,7 @@ struct lookup {
                 const char *path;
         } files[7];
         char *(*value_of)(const char *text);
-        const char *fallback;
+        const char *fallback; /* what the program itself takes; NULL: not known here */
 };
 
 static const struct lookup lookups[] = {
@@ -140,8 +139,7 @@ static const struct lookup lookups[] = {
     [GATEWAY_NPM] = {.variables = {"npm_config_registry", "NPM_CONFIG_REGISTRY"},
         .files = {{"npm_config_userconfig", ""}, {"NPM_CONFIG_USERCONFIG", ""}, {"HOME", "/.npmrc"},
             {"npm_config_globalconfig", ""}, {NULL, "/etc/npmrc"}, {NULL, "/usr/local/etc/npmrc"}},
-        .value_of = npm_registry_of,
-        .fallback = default_registry},
+        .value_of = npm_registry_of},
 };
 
 static int look_up(const struct lookup *lookup, char **ret, struct error *err)
@@ -172,6 +170,8 @@ static int look_up(const struct lookup *lookup, char **ret, struct error *err)
                         return 0;
                 }
         }
+        if (!lookup->fallback)
+                return 0;
         *ret = strdup(lookup->fallback);
         return *ret ? 0 : error_oom(err);
 }
@@ -228,7 +228,7 @@ int host_index(enum gateway_kind kind, char **ret_url, char **ret_login, struct 
         _cleanup_(freep) char *url = NULL;
         _cleanup_(freep) char *login = NULL;
         int r = look_up(&lookups[kind], &found, err);
-        if (r < 0)
+        if (r < 0 || !found)
                 return r;
         r = split_login(found, &url, &login);
         if (r == -ENOMEM)

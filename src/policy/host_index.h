@@ -11,7 +11,8 @@
 
 /*
  * The URL of the index, and "text:user:password" where it had one in it (else NULL). Files must belong to
- * the caller or root, like the policy. ERROR_POLICY. Caller frees both.
+ * the caller or root, like the policy. *ret_url stays NULL where npm is configured for none. ERROR_POLICY.
+ * Caller frees both.
  */
 int host_index(enum gateway_kind kind, char **ret_url, char **ret_login, struct error *err);
 

@@ -45,13 +45,15 @@ static const struct {
 #undef MEMBER
 };
 
-/* The index of the host's own pip or npm. */
+/* The index of the host's own pip or npm; -ENODATA, and no error, if it is configured for none. */
 static int take_host_index(struct gateway_entry *entry, struct error *err)
 {
         _cleanup_(freep) char *login = NULL;
         int r = host_index(entry->kind, &entry->url, &login, err);
         if (r < 0)
                 return error_wrap(err, "network.whitelist: entry \"%s\"", entry->name);
+        if (!entry->url)
+                return -ENODATA;
         if (strncmp(entry->url, "http://", 7) == 0 && !entry->addresses)
                 return error_set(err, ERROR_POLICY, 0,
                     "name the private networks it lies in under addresses, or give the entry a url",
@@ -116,6 +118,18 @@ static int copy_entries(
                                  : copy_entry(policy->entries[i], entry, err);
                 if (r == 0 && entry->kind != GATEWAY_WEB && !entry->url)
                         r = take_host_index(entry, err);
+                if (r == -ENODATA && built_in) {
+                        spec->entry_count--; /* no use for it here */
+                        free(entry->name);
+                        *entry = (struct gateway_entry){};
+                        r = 0;
+                } else if (r == -ENODATA) {
+                        r = error_set(err, ERROR_POLICY, 0,
+                            "give the entry a url, or configure npm's registry",
+                            "network.whitelist: entry \"%s\" has no url, and the host's own npm is "
+                            "configured for none",
+                            entry->name);
+                }
                 if (r < 0)
                         return r;
         }

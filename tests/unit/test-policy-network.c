@@ -67,7 +67,7 @@ static void refuse(
 
 static void requests_tighten(void **state)
 {
-        ENVIRONMENT("HOME=/nowhere");
+        ENVIRONMENT("HOME=/nowhere", "npm_config_registry=https://npm.example/");
         _cleanup_(container_spec_clear) struct container_spec spec = {};
         resolve("{}\n", (struct policy_request){.trust_level = "trusted"}, &spec);
         assert_int_equal(spec.network, NETWORK_NONE);
@@ -85,6 +85,12 @@ static void requests_tighten(void **state)
         assert_string_equal(spec.gateway->entries[0].name, "pypi");
         assert_string_equal(spec.gateway->entries[0].url, "https://pypi.org/simple/");
         assert_string_equal(spec.gateway->entries[1].url, "https://npm.example/");
+        container_spec_clear(&spec);
+
+        ENVIRONMENT("HOME=/nowhere"); /* of npm nothing is known then */
+        resolve(open_policy, (struct policy_request){}, &spec);
+        assert_int_equal(spec.gateway->entry_count, 1);
+        ENVIRONMENT("HOME=/nowhere", "npm_config_registry=https://npm.example/");
         assert_int_equal(spec.gateway->limits[GATEWAY_NAMES], 256);
         assert_int_equal(spec.gateway->limits[GATEWAY_BYTES], 1024 * MIB);
         container_spec_clear(&spec);
