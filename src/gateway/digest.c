@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "gateway/digest.h"
 
+#include "util/parse.h"
+
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 
@@ -29,24 +31,13 @@ static void write_digest(const char *prefix, const uint8_t *bytes, size_t size, 
         ret->text[used] = '\0';
 }
 
-static int hex_value(char c)
-{
-        if (c >= '0' && c <= '9')
-                return c - '0';
-        if (c >= 'a' && c <= 'f')
-                return c - 'a' + 10;
-        if (c >= 'A' && c <= 'F')
-                return c - 'A' + 10;
-        return -1;
-}
-
 bool digest_from_sha256_hex(const char *hex, struct digest *ret)
 {
         uint8_t bytes[32];
         if (strlen(hex) != 2 * sizeof bytes)
                 return false;
         for (size_t i = 0; i < sizeof bytes; i++) {
-                int high = hex_value(hex[2 * i]), low = hex_value(hex[2 * i + 1]);
+                int high = parse_hex_digit(hex[2 * i]), low = parse_hex_digit(hex[2 * i + 1]);
                 if (high < 0 || low < 0)
                         return false;
                 bytes[i] = (uint8_t)(high << 4 | low);

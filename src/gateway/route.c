@@ -2,6 +2,7 @@
 #include "gateway/route.h"
 
 #include "gateway/request.h"
+#include "util/parse.h"
 
 #define SEGMENTS_MAX 6
 
@@ -13,24 +14,13 @@ struct segments {
         bool slash_at_end;
 };
 
-static int hex_value(char c)
-{
-        if (c >= '0' && c <= '9')
-                return c - '0';
-        if (c >= 'a' && c <= 'f')
-                return c - 'a' + 10;
-        if (c >= 'A' && c <= 'F')
-                return c - 'A' + 10;
-        return -1;
-}
-
 /* The next character of a segment; 0 if it is none that a name may hold. Moves *at past it. */
 static char take_character(const char **at)
 {
         char c = *(*at)++;
         if (c == '%') {
-                int high = hex_value((*at)[0]);
-                int low = high < 0 ? -1 : hex_value((*at)[1]);
+                int high = parse_hex_digit((*at)[0]);
+                int low = high < 0 ? -1 : parse_hex_digit((*at)[1]);
                 if (low < 0)
                         return '\0';
                 *at += 2;

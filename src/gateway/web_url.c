@@ -23,17 +23,6 @@ static bool is_path_char(char c)
         return is_unreserved(c) || (c != '\0' && strchr("!$&'()*+,;=:@/", c));
 }
 
-static int hex_value(char c)
-{
-        if (c >= '0' && c <= '9')
-                return c - '0';
-        if (c >= 'a' && c <= 'f')
-                return c - 'a' + 10;
-        if (c >= 'A' && c <= 'F')
-                return c - 'A' + 10;
-        return -1;
-}
-
 /* ---- Host and port ---- */
 
 /* "127.1", "0x7f000001", "2130706433": a name for some readers, an address for others. */
@@ -157,8 +146,8 @@ static enum reason normalise(const char *text, size_t size, bool query, char *re
                         ret[used++] = c;
                         continue;
                 }
-                int high = i + 2 < size ? hex_value(text[i + 1]) : -1;
-                int low = i + 2 < size ? hex_value(text[i + 2]) : -1;
+                int high = i + 2 < size ? parse_hex_digit(text[i + 1]) : -1;
+                int low = i + 2 < size ? parse_hex_digit(text[i + 2]) : -1;
                 if (high < 0 || low < 0 || !is_encodable((unsigned char)(high << 4 | low), query))
                         return REASON_PATH;
                 decoded[count++] = (unsigned char)(high << 4 | low);

@@ -3,6 +3,7 @@
 
 #include "policy/values.h"
 #include "util/fd.h"
+#include "util/parse.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -178,14 +179,6 @@ static int look_up(const struct lookup *lookup, char **ret, struct error *err)
 
 /* ---- Credentials in a URL ---- */
 
-static int hex_digit(char c)
-{
-        if (digit(c))
-                return c - '0';
-        char small = (char)(c | 0x20);
-        return small >= 'a' && small <= 'f' ? small - 'a' + 10 : -1;
-}
-
 int split_login(const char *url, char **ret_url, char **ret_login)
 {
         const char *start = strstr(url, "://");
@@ -202,8 +195,8 @@ int split_login(const char *url, char **ret_url, char **ret_login)
                 memcpy(login, "text:", 5);
                 char *out = login + 5;
                 for (const char *in = start; in < at; in++) {
-                        int high = *in == '%' && at - in > 2 ? hex_digit(in[1]) : -1;
-                        int low = high >= 0 ? hex_digit(in[2]) : -1;
+                        int high = *in == '%' && at - in > 2 ? parse_hex_digit(in[1]) : -1;
+                        int low = high >= 0 ? parse_hex_digit(in[2]) : -1;
                         if (*in == '%' && (low < 0 || high * 16 + low < ' '))
                                 return -EINVAL;
                         *out++ = low >= 0 ? (char)(high * 16 + low) : *in;

@@ -22,6 +22,18 @@ bool parse_u64(const char *text, uint64_t *ret);
  */
 bool parse_size(const char *text, uint64_t *ret_bytes);
 
+/* The value of a hexadecimal digit of either case; -1: none. */
+static inline int parse_hex_digit(char c)
+{
+        if (c >= '0' && c <= '9')
+                return c - '0';
+        if (c >= 'a' && c <= 'f')
+                return c - 'a' + 10;
+        if (c >= 'A' && c <= 'F')
+                return c - 'A' + 10;
+        return -1;
+}
+
 /* A finite decimal number without sign or exponent: "120", "0.5". */
 bool parse_decimal(const char *text, double *ret);
 
